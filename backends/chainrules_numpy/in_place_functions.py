@@ -23,7 +23,7 @@ from chainrules_py.extend import Tracer, describe, refuse_plain, untraced, write
 
 def check(native: Callable[..., Any], x: Any, *operands: Any, **options: Any) -> None:
     """Raise if x cannot be written to, and if NumPy would raise."""
-    if not isinstance(x, Tracer) and getattr(x, "dtype", None) != object:
+    if not (isinstance(x, Tracer) or getattr(getattr(x, "dtype", None), "hasobject", False)):
         traced = [a for a in (*operands, *options.values()) if isinstance(a, Tracer)]
         refuse_plain(x, traced[0])
     given = [untraced(a) for a in (x, *operands)]

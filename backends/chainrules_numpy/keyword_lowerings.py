@@ -377,7 +377,7 @@ def element_order(call: Call, order: str) -> None:
 def memory_order(call: Call, order: str) -> None:
     """Lower ``order=`` of a copy, whose memory is then in that order."""
     like = {**call.operands, **call.options}["x"]
-    call.after.append(lambda y: in_memory_order(y, like, order))
+    call.after.append(lambda y: in_memory_order(y, like, order or "K"))
 
 
 def in_memory_order(y: Any, like: Any, order: str) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import ops
-from chainrules_py.extend import Line, advised, filled, find_tracers, remedies, untraced
+from chainrules_py.extend import Line, advised, aliases, filled, find_tracers, remedies, untraced
 
 _LONGEST = 72
 """The number of characters of an expression that a message shows."""
@@ -99,7 +99,7 @@ def _stacked(line: Line) -> str | None:
         return f"use {in_place(line, ast.unparse(made))}"
     if isinstance(call, ast.Call) and (of_several := _of_several(line, call)):
         return f"use {of_several}"
-    if function is np.pad and isinstance(call, ast.Call) and (padded := _padded(line, call)):
+    if function in (np.pad, np.piecewise) and (padded := _padded(line, call)):
         return f"use {ast.unparse(padded)}"
     if isinstance(call, ast.Call) and (
         joined := _of_objects(line, getattr(call.func, "value", None))
@@ -112,7 +112,7 @@ def _stacked(line: Line) -> str | None:
     if (
         not isinstance(call, ast.Call)
         or module.partition(".")[0] != "numpy"
-        or name in (*_JOINERS, *_SHAPED)
+        or name in (*_JOINERS, *_SHAPED, "piecewise")
     ):
         return None
     for place, arg in enumerate(call.args):
@@ -189,15 +189,17 @@ def _of_objects(line: Line, node: Any) -> ast.expr | None:
     return ast.parse(f"np.stack({made})", mode="eval").body
 
 
-def _padded(line: Line, call: ast.Call) -> ast.Call | None:
-    """Return a call of ``np.pad`` whose plain array is traced by a zero, or None."""
+def _padded(line: Line, call: Any) -> ast.Call | None:
+    """Return a call of ``np.pad`` or ``np.piecewise`` whose plain array is traced by a zero."""
     named = [k.value for k in call.keywords if k.arg is not None]
     given = [part for x in named for part in getattr(x, "elts", [x])]
-    filled = next((part for part in given if any(line.traced(part))), None)
+    filled = next((ast.unparse(part) for part in given if any(line.traced(part))), None)
+    if line.function is np.piecewise:  # its functions may name what is traced
+        filled = next(line.traced(), None)
     plain = call.args and not isinstance(call.args[0], ast.Starred)
     if filled is None or not plain or any(line.traced(call.args[0])):
         return None
-    traced = f"{ast.unparse(call.args[0])} + np.zeros_like({ast.unparse(filled)}, shape=())"
+    traced = f"{ast.unparse(call.args[0])} + np.zeros_like({filled}, shape=())"
     array = ast.parse(traced, mode="eval").body
     return ast.Call(call.func, [array, *call.args[1:]], call.keywords)
 
@@ -223,6 +225,26 @@ def stacked_list(node: ast.expr) -> ast.expr:
     return ast.Call(ast.parse(joiner, mode="eval").body, [node], [])
 
 
+def _output(line: Line) -> str | None:
+    """Return what to write for a call with an output array, by name or as the last argument."""
+    call, function = line.node, line.function
+    if not isinstance(call, ast.Call):
+        return None
+    known = getattr(function.__hash__ and aliases.get(function), "positional", ())
+    names = [*range(function.nin), "out"] if isinstance(function, np.ufunc) else [*known]
+    last = names[: len(call.args)][-1:]
+    if last == ["out"] and not isinstance(call.args[-1], ast.Constant):  # a text is no array
+        line, named = copy.copy(line), ast.keyword("out", call.args[-1])
+        call = line.node = ast.Call(call.func, call.args[:-1], [*call.keywords, named])
+    out = next((each.value for each in call.keywords if each.arg == "out"), None)
+    if isinstance(out, ast.Tuple):
+        return "leave out= off, and write b[...] = y for each of its arrays b and results y"
+    if out is not None and not any(line.traced(out)) and _shared(line, out):  # others read it
+        return _made(line, out, call)
+    without = line.without("out")
+    return None if without is None else f"use {without}"
+
+
 def in_flat(line: Line) -> str | None:
     """Return how to write to the elements of an array in their order, for ``b.flat``, or None."""
     part = line.node.value if isinstance(line.node, ast.Subscript) else line.node
@@ -245,8 +267,8 @@ def _buffer(line: Line) -> str | None:
             return _made(line, whole, sum_.value)
         new = ast.BinOp(whole, sum_.op, sum_.value)
         return f"use {ast.unparse(whole)} = {ast.unparse(new)}"
-    if (without := line.without("out")) is not None:
-        return f"use {without}"
+    if (write := _output(line)) is not None:
+        return write
     stored: ast.AST | None = line.stored or _unpacked(line)
     if isinstance(node, ast.Subscript) and stored is not None:
         target = node.value
@@ -288,7 +310,7 @@ def _precision(own: Any, of_like: Any) -> str:
     return ", dtype=float" * (kind in ("b", "i", "u"))
 
 
-def _shared(line: Line, target: ast.expr) -> tuple[str, np.ndarray] | None:
+def _shared(line: Line, target: ast.AST) -> tuple[str, np.ndarray] | None:
     """Return the array that a named one is a part of, or is under another name, and that name."""
     buffer, seen = line.resolved(target), line.frame.f_locals
     if not (isinstance(target, ast.Name) and isinstance(buffer, np.ndarray)):
@@ -298,7 +320,7 @@ def _shared(line: Line, target: ast.expr) -> tuple[str, np.ndarray] | None:
     return (others[0], of) if others else None
 
 
-def _made(line: Line, target: ast.expr, stored: ast.AST | None) -> str:
+def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
     """Return how to make a buffer that holds traced values, of zeros or of its current numbers."""
     name, buffer, code = ast.unparse(target), line.resolved(target), line.frame.f_code
     seen, known = line.frame.f_locals, code.co_varnames[: code.co_argcount] + code.co_freevars
@@ -306,9 +328,13 @@ def _made(line: Line, target: ast.expr, stored: ast.AST | None) -> str:
     shown = [name for name in names if not isinstance(seen[name], (list, tuple, dict))]
     shown.sort(key=lambda name: name not in known)  # others may be made after the buffer
     like = shown[0] if shown else next(line.traced(stored), "x")
-    if isinstance(target, ast.Call) and target.args:
+    empty = isinstance(target, ast.Call) and ast.unparse(target.func)[-5:] in ("zeros", "empty")
+    if empty and target.args:
         made = f"np.zeros_like({like}, shape={ast.unparse(target.args[0])})"
         return f"write {made} for {name}, which holds traced values"
+    if not isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):  # nothing names it
+        kept = filled("{0} + np.zeros_like({1}, shape=())", name, like)
+        return f"write b = {kept} before it is written to, and b for {name}"
     if isinstance(target, ast.Attribute) and target.attr in ("at", "iat", "iloc", "loc"):
         return _in_table(line, target, like)
     if fields := getattr(getattr(buffer, "dtype", None), "names", None):

@@ -208,6 +208,23 @@ def _of_two(name: str, write: str, other: str) -> Any:
     return given
 
 
+def _fit(of: str, write: str, *kept: str) -> Any:
+    """Return advice for a fit of one degree, in words if it has options other than those kept."""
+
+    def given(line: Line) -> str:
+        args, keywords = line.arguments, getattr(line.node, "keywords", ())
+        named: dict[Any, str] = dict(zip(("x", "y", "deg"), args, strict=False))
+        named |= {each.arg: ast.unparse(each.value) for each in keywords}
+        deg = named.get("deg", "[]")
+        single = deg.isdigit() or isinstance(line.resolved(ast.parse(deg, mode="eval").body), int)
+        if not single or len(args) > 3 or named.keys() - {"x", "y", "deg", *kept}:
+            return f"use np.linalg.lstsq of the columns of np.polynomial.{of}vander"
+        rest = "".join([f", {name}={named[name]}" for name in kept if name in named])
+        return filled(write, x=named["x"], y=named["y"], deg=deg + rest)
+
+    return given
+
+
 _SQUARES, _ONE = "np.sum((np.stack({0}) - {1}) ** 2)", ", ddof=1"
 INSTEAD: dict[Any, Any] = {
     np.array: _array("np.copy({0})"),
@@ -263,12 +280,19 @@ INSTEAD: dict[Any, Any] = {
     np.arange: _arange,
     type(np.r_).__getitem__: "use np.concatenate([np.atleast_1d(a), b]) for np.r_[a, b], and "
     "np.stack([a, b], axis=-1) for np.c_[a, b]",
-    np.polynomial.polynomial.polyfit: "use np.polyfit({all})[::-1]",
-    np.polynomial.Polynomial.fit: "use np.polyval(np.polyfit({all}), t) for its value at t",
+    np.polynomial.polynomial.polyfit: _fit(
+        "polynomial.poly", "use np.polyfit({x}, {y}, {deg})[::-1]", "rcond", "w"
+    ),
+    np.polynomial.Polynomial.fit: _fit(
+        "polynomial.poly", "use np.polyval(np.polyfit({x}, {y}, {deg}), t) for its value at t", "w"
+    ),
     np.polynomial.polynomial.polyroots: "use np.sort(np.roots({0}[::-1]))",
     **{
-        getattr(getattr(np.polynomial, of), f"{name}fit"): "use np.linalg.lstsq("
-        f"np.polynomial.{of}.{name}vander({{0}}, {{2}}), {{1}}, rcond=None)[0]"
+        getattr(getattr(np.polynomial, of), f"{name}fit"): _fit(
+            f"{of}.{name}",
+            f"use np.linalg.lstsq(np.polynomial.{of}.{name}vander({{x}}, {{deg}}), {{y}}, "
+            "rcond=None)[0]",
+        )
         for of, name in {
             "chebyshev": "cheb",
             "hermite": "herm",
@@ -289,8 +313,13 @@ def _initial(function: Any, write: str) -> Any:
         keywords = {each.arg for each in getattr(line.node, "keywords", ())}
         if line.node is not None and not keywords & {"initial", "left", "right"}:
             return None
-        call = line.without("initial") or f"np.{function.__name__}(x)"
         arguments, initial = [*line.arguments, *"xyz"][:3], line.option("initial") or "initial"
+        call = line.without("initial") or f"np.{function.__name__}(x)"
+        others = keywords - {"axis", "initial", "keepdims"} or len(line.arguments) > 2
+        if others and "{call}" in write:
+            joined = filled(write, call="y", initial=initial)
+            rest = "write np.where for where=, and b[...] for out="
+            return f"use {joined} for the result y without initial=; {rest}"
         return f"use {filled(write, *arguments, call=call, initial=initial)}"
 
     return given
@@ -303,4 +332,17 @@ for _f, _line in (
     (np.sum, "{call} + {initial}"),
     (np.prod, "{call} * {initial}"),
 ):
-    advise(_f, _initial(_f, _line))
+    advise(_f, closed_off(_initial(_f, _line)))
+
+
+def _reduced(line: Line) -> str | None:
+    """Suggest the same for a method `reduce`, or a loop where the order of elements counts."""
+    call: Any = line.node
+    ufunc, name = line.value_of(call.func.value), line.owner("reduce")
+    if ufunc.identity is not None or ufunc in (np.maximum, np.minimum, np.fmax, np.fmin):
+        return suggestion(_initial(ufunc, f"{name}({{call}}, {{initial}})"), line)
+    in_words = f"write a loop over the elements of the axis, with {name} of two"
+    return None if line.option("initial") is None else in_words
+
+
+advise(np.ufunc.reduce, closed_off(_reduced))

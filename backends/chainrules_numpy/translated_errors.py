@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import struct
 import sys
 from typing import Any
@@ -47,6 +48,7 @@ def refuse(error: BaseException) -> None:
         _refuse_attribute(error)
     if not isinstance(error, (TypeError, struct.error)) or isinstance(error, TracerError):
         return
+    _refuse_series(error)
     x = _taken(error)
     if x is not None and "__init__() missing" in str(error):
         raise TracerError(
@@ -128,6 +130,21 @@ def _refuse_said(error: ValueError) -> None:
     if at is not None and (write := in_flat(at)) is not None:
         fact = "a traced value is written into a plain array, where its derivative would be lost"
         raise TracerError(told(fact, at, write)) from error
+
+
+_SERIES = "'(Chebyshev|Hermite|HermiteE|Laguerre|Legendre|Polynomial)'"
+"""Classes of NumPy whose operators turn any error into a missing operator."""
+
+
+def _refuse_series(error: BaseException) -> None:
+    """Raise for an operator of a class of np.polynomial, of coefficients of less than 64 bits."""
+    every = [describe(x.__payload__) for x in _held(error)]
+    shown = next((x for x in every if x.startswith(("complex64", "float16", "float32"))), None)
+    if shown is not None and re.search(_SERIES, str(error)):
+        fact = f"a series of {shown} meets a number of 64 bits, and is then computed in 64"
+        dtype = "complex" if shown.startswith("complex") else "float"
+        write = f"write c.astype({dtype}) for coefficients c of the series"
+        raise TracerError(told(fact, Line.of(error), write)) from error
 
 
 def _refuse_in_c(error: BaseException) -> None:

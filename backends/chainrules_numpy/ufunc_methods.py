@@ -14,11 +14,23 @@ from chainrules_numpy.function_aliases.alias_constructors import axes
 from chainrules_numpy.late_alias import alias
 from chainrules_numpy.reduction_values_by_numpy import always, asks
 from chainrules_numpy.ufuncs import ARITHMETIC, OTHERS
+from chainrules_py import TracerError
 from chainrules_py import ops as v
-from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering, Site
+from chainrules_py.extend import (
+    UFUNC_KEYWORDS,
+    Call,
+    Line,
+    Lowering,
+    Site,
+    aliases,
+    caller,
+    filled,
+    told,
+)
 
 _ufunc: Any
 _operation: Any
+_method: str
 
 REDUCE = {
     "array": None,
@@ -67,6 +79,36 @@ def outer_of(ufunc: Any, operation: Any) -> Callable[..., Any]:
         return call(v.reshape(A, shape=(*A.shape, *(1,) * B.ndim)) if B.ndim else A, B)
 
     return outer
+
+
+_BY_PYTHON = {
+    "reduce": "use functools.reduce({f}, {first}{start}) after 'import functools'",
+    "accumulate": "use np.stack(list(itertools.accumulate({first}, {f})), axis={axis}) "
+    "after 'import itertools'",
+    "reduceat": "use np.stack([{f}.reduce({x}[begin:max(begin + 1, end)]) for begin, end in "
+    "zip({at}, [*{at}[1:], len({x})])])",
+}
+
+
+def refused(ufunc: np.ufunc, method: str) -> Callable[..., Any]:
+    """Make a method raise, with what to write on the line that calls it."""
+    name, start = f"np.{ufunc.__name__}", "" if ufunc.identity is None else f", {ufunc.identity}"
+
+    def refuse(*operands: Any, axis: Any = 0, **options: Any) -> Any:
+        line = Line(caller())
+        f, args = line.owner(method), line.arguments
+        write = f"write a loop over the elements of the axis, with {name} of two"
+        plain = not options and type(axis) is int and not any([x[0] == "*" for x in args])
+        if f is not None and plain and (method != "reduceat" or axis == 0):
+            x, at = [*args, str(axis)][:2]
+            at_axis = line.option("axis") or at
+            first = x if at_axis == "0" else f"np.moveaxis({x}, {at_axis}, 0)"
+            parts = {"x": x, "at": at, "first": first, "axis": at_axis, "start": start}
+            write = filled(_BY_PYTHON[method], f=f, **parts)
+        fact = f"{name}.{method} of a traced value has no derivative here"
+        raise TracerError(told(fact, line, write))
+
+    return refuse
 
 
 def from_first(lower: Lowering) -> Lowering:
@@ -134,3 +176,6 @@ for _ufunc, _operation in (*ARITHMETIC, *OTHERS):
             positional=("A", "B"),
             refuse=tuple(UFUNC_KEYWORDS),
         )
+        for _method in ("reduce", "accumulate", "reduceat"):
+            if getattr(_ufunc, _method) not in aliases:
+                alias(getattr(_ufunc, _method), to=refused(_ufunc, _method), parameters={})

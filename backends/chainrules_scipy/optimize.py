@@ -402,8 +402,7 @@ def least_squares(
             f"least_squares(loss={loss!r}) is not for traced values; take one of {list(_LOSSES)}",
             UnsupportedKeywordError,
         )
-    kwargs = kwargs or {}
-    args = as_tuple(args)
+    kwargs, args = kwargs or {}, as_tuple(args)
     start = np.reshape(readable(array_of(x0)), -1)
 
     def residuals(x: Any) -> Any:

@@ -230,6 +230,8 @@ _PYTHONS = {
 }
 BUILTINS = dict(vars(builtins)) | _PYTHONS
 
+_WINDOWS: Any = np.lib.stride_tricks.sliding_window_view
+
 # Replacements in copies for functions of NumPy, and for public ones of SciPy.
 INSTEAD: dict[Any, Any] = {
     np.ndarray: _Class(
@@ -253,10 +255,8 @@ INSTEAD: dict[Any, Any] = {
     np.zeros_like: _made(np.zeros_like),
     np.empty_like: _made(np.zeros_like),
     np.ones_like: _made(np.ones_like),
-    np.lib.stride_tricks.sliding_window_view: lambda x, *args, writeable=False, **options: (
-        np.lib.stride_tricks.sliding_window_view
-        if isinstance(x, Tracer)
-        else _made(np.lib.stride_tricks.sliding_window_view)
+    _WINDOWS: lambda x, *args, writeable=False, **options: (
+        _WINDOWS if isinstance(x, Tracer) else _made(_WINDOWS)
     )(x, *args, **options),
     np.real: lambda x: array_of(x).real + 0.0 if isinstance(x, Tracer) else np.real(x),
     np.divide: _divided,

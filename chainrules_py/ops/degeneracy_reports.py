@@ -1,12 +1,12 @@
 """Operations by which a rule reports that a derivative is not determined at a point."""
 
-import warnings
 from contextlib import AbstractContextManager
 from typing import Any
 
 from chainrules_py.errors import DegeneracyWarning, NotDifferentiableError
 from chainrules_py.ops import reductions
 from chainrules_py.primitives.primitive import primitive
+from chainrules_py.values.caller_frames import warn_program
 from chainrules_py.values.locks_and_modes import Mode
 
 __all__ = ["report", "tied_weights", "strict"]
@@ -25,7 +25,7 @@ def report(condition: Any, /, *, message: str) -> None:
         return
     if _strict.get():
         raise NotDifferentiableError(message)
-    warnings.warn(message, DegeneracyWarning, stacklevel=3)
+    warn_program(message, DegeneracyWarning)
 
 
 @primitive

@@ -62,8 +62,7 @@ class Parameters(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """All names, in the order of `inspect.signature`."""
-        variadic = () if self.variadic is None else (self.variadic,)
-        keywords = () if self.keywords is None else (self.keywords,)
+        variadic, keywords = [() if n is None else (n,) for n in (self.variadic, self.keywords)]
         return (*self.positional, *variadic, *self.keyword_only, *keywords)
 
 

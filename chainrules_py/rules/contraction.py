@@ -115,9 +115,8 @@ def product_over(factors: list[tuple[str, Any]], wanted: str) -> Any:
     once = len({*a}) == len(a) and len({*b}) == len(b) and {*rows, *columns} <= {*wanted}
     if not (summed and rows and columns and once) or [lengths[c] for c in a] != [*shape]:
         return None
-    left = _laid(x, a, lengths, batch, rows, summed)
+    left, have = _laid(x, a, lengths, batch, rows, summed), [*batch, *rows, *columns]
     z = matmul(left, _laid(y, b, lengths, batch, summed, columns))
-    have = [*batch, *rows, *columns]
     z = _reshaped(z, tuple([lengths[c] for c in have]))
     return _permuted(z, [have.index(c) for c in wanted])
 

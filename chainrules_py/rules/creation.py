@@ -66,8 +66,8 @@ def geomspace_rule(start, stop, *, num, endpoint, dtype, axis):
 
 
 def _geomspace_push(t, share, end, axis):
-    ratio = divide(t, end)
-    ahead = axis % share.ndim - share.ndim  # counted from the end, as in broadcasting
+    # The axis is counted from the end, as in broadcasting.
+    ratio, ahead = divide(t, end), axis % share.ndim - share.ndim
     inside = -ahead <= getattr(ratio, "ndim", 0)
     return share * (expand_dims(ratio, axis=ahead) if inside else ratio)
 

@@ -86,8 +86,7 @@ def _selection_push(x_dot, x, y):
 
 def _selection_pull(y_bar, x, y):
     """x̄_i = Σ_k s_ki ȳ_k."""
-    columns = expand_dims(y_bar, axis=-1)
-    x_bar = None
+    columns, x_bar = expand_dims(y_bar, axis=-1), None
     for s, some in _shares(x, y, y_bar):
         term = sum(strong_multiply(s, index(columns, (..., some, slice(None)))), axis=-2)
         x_bar = term if x_bar is None else x_bar + term

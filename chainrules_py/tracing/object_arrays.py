@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from chainrules_py.errors import TracerError
+from chainrules_py.primitives.closures.convert import joining
 from chainrules_py.primitives.conversion_advice import (
     Line,
     advised_at,
@@ -82,7 +83,7 @@ class Objects:
 _OF_DTYPE = (
     r"dtype\('O'\)|numpy\.object_|^'O'$|object arrays|safely coerced|has no callable"
     r"|must be real numbers|the same d?type|data type not supported"
-    r"|'(float|int)' object has no attribute '(ndim|shape|arctan2|hypot)'"
+    r"|'(numpy\.)?(bool|float|int)\d*' object has no attribute '(ndim|shape|arctan2|hypot)'"
 )
 objects: dict[int, Objects] = {}
 """What the first array of objects of a differentiation was made by, by level, in all threads."""
@@ -103,7 +104,7 @@ def becomes_element(x: Any) -> bool:
         if not small or (x.ndim == 0 and _is_nan(x)):
             return False
     while issubclass(type(x), Tracer):
-        if not getattr(x, "joins_objects", False) or kind_of(x) not in ("real", "int"):
+        if not getattr(x, "joins_objects", False) or kind_of(x) != "real":
             return False
         if x.level not in objects and not x.is_over:
             line = Line(caller())
@@ -145,9 +146,11 @@ def joined(x: Any) -> Any:
     if any(map(is_element, flat)):
         return info.namespace.stack(flat).reshape(x.shape)
     # Functions such as `clip` may have replaced each element by a plain number.
-    plain = objects and flat and all([isinstance(y, (float, int)) for y in flat])
+    plain = objects and flat and all([isinstance(y, numbers.Real) for y in flat])
     return x.astype(float) if plain else x
 
+
+joining.append((objects, joined))
 
 # ----------------------------------------------------------------------------------------- guards
 

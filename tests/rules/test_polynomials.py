@@ -185,6 +185,24 @@ def test_the_rest_of_np_polynomial_is_right_or_raises(name):
     np.testing.assert_allclose(slope, truth, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda c: (1.5 - np.polynomial.Polynomial(c))(0.3),
+        lambda c: divmod(np.polynomial.Polynomial(c), 2.0)[0](0.3),
+        lambda c: np.polynomial.Polynomial(c).convert(kind=np.polynomial.Chebyshev)(0.3),
+    ],
+)
+def test_a_series_of_narrow_coefficients_beside_a_number(f):
+    c = P.astype(np.float32)
+    with pytest.raises(TracerError, match=r"write c\.astype\(float\) for c"):
+        grad(f)(c)
+    wide = lambda c: f(c.astype(float))
+    assert wide(c) == f(c)
+    truth = [(f(P + row) - f(P - row)) / 2e-6 for row in 1e-6 * np.eye(len(P))]
+    np.testing.assert_allclose(grad(wide)(c), truth, rtol=1e-6)
+
+
 DIRECT = {
     "polyval": (ascending.polyval, (X, P)),
     "polyval3d": (ascending.polyval3d, (X, X[::-1].copy(), Y, rng.standard_normal((2, 3, 2)))),

@@ -18,7 +18,7 @@ def lengths(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
     if axes is None:
         axes = range(x.ndim) if s is None else range(-len(s), 0)
     axes = list(axes)
-    s = [None] * len(axes) if s is None else list(s)
+    s = [-1] * len(axes) if s is None else list(s)  # of x, also for an axis that comes again
     if len(s) != len(axes):
         raise ValueError(f"{len(s)} lengths for {len(axes)} axes; give one length for each")
     return [
@@ -55,7 +55,7 @@ def irfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> 
     *others, (last, n) = lengths(x, s, axes)
     for axis, length in others:
         x = v.ifft(x, n=length, axis=axis, norm=norm or "backward")
-    return v.irfft(x, n=n, axis=last, norm=norm or "backward")
+    return v.irfft(x, n=None if s is None else n, axis=last, norm=norm or "backward")
 
 
 def _in_a_plane(transform: Transform) -> Transform:

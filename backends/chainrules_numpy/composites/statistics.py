@@ -75,7 +75,7 @@ def _numbers(x: Any, where: Any) -> Any:
     return v.logical_and(v.logical_not(v.isnan(x)), where)
 
 
-def _spread(measure: Callable[[Any], Any], *, skip_nan: bool) -> Callable[..., Any]:
+def _spread(name: str, measure: Callable[[Any], Any]) -> Callable[..., Any]:
     """Return a function of the variance where a condition holds, optionally without NaNs.
 
     The variance is about the elements' mean or a given one. If NaNs are skipped, it is NaN where
@@ -92,14 +92,16 @@ def _spread(measure: Callable[[Any], Any], *, skip_nan: bool) -> Callable[..., A
         where: Any = True,
         mean: Any = None,
     ) -> Any:
-        where, empty = (_numbers(x, where), math.nan) if skip_nan else (where, 0.0)
+        skips = name.startswith("nan")
+        where, empty = (_numbers(x, where), math.nan) if skips else (where, 0.0)
         return measure(_variance(x, axis, correction, keepdims, where, mean, empty))
 
+    spread.__name__ = name  # for messages
     return spread
 
 
-var, nanvar = _spread(lambda y: y, skip_nan=False), _spread(lambda y: y, skip_nan=True)
-std, nanstd = _spread(_root, skip_nan=False), _spread(_root, skip_nan=True)
+var, nanvar = [_spread(name, lambda y: y) for name in ("var", "nanvar")]
+std, nanstd = [_spread(name, _root) for name in ("std", "nanstd")]
 
 
 # -------------------------------------------------------------------------------------- weights

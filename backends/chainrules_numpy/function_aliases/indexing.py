@@ -25,7 +25,7 @@ _operation: Any
 def out_of_bounds(call: Call, mode: str) -> None:
     """Lower ``mode=`` of take: indices out of bounds wrap around, or are clipped."""
     x, axis = call.operands["x"], call.options.get("axis")
-    n = math.prod(x.shape) if axis is None else x.shape[axis]
+    n = math.prod(x.shape) if axis is None or not x.ndim else x.shape[axis]
     places = untraced(call.operands["indices"])
     if mode == "wrap":
         places = places % n

@@ -9,7 +9,7 @@ import numpy as np
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites import manipulation as m
 from chainrules_numpy.composites import products as p
-from chainrules_numpy.function_aliases.alias_constructors import axes, axis, ignored, row
+from chainrules_numpy.function_aliases.alias_constructors import axes, axis, row
 from chainrules_numpy.late_alias import alias
 from chainrules_numpy.linalg import GUFUNC
 from chainrules_py import ops as v

@@ -263,9 +263,13 @@ class Alias:
                 fact = f"{self.__name__}({name}=...) has no derivative here"
                 without = line.without(name)
                 write = (
-                    f"use {without}"
-                    if without
-                    else remedy(line) or "leave it out, and apply it to operands or result"
+                    (remedy(line) if name in ("out", "where") or not without else None)
+                    or (without and f"use {without}")
+                    or (
+                        f"write b[...] = {self.__name__}(...), where b is what is given as out"
+                        if name == "out"
+                        else "leave it out, and apply it to operands or result"
+                    )
                 )
                 raise UnsupportedKeywordError(told(fact, line, write))
         default = {n: self.defaults.get(n, REQUIRED) for n in given}
@@ -390,8 +394,7 @@ class Contested(Alias):
     @property
     def operation(self) -> Any:  # type: ignore[override]
         """The operation: raises, as no package has precedence."""
-        rows = packages_about(self.native)
-        places = {package: where_defined(row.operation) for package, row in rows.items()}
+        places = {p: where_defined(r.operation) for p, r in packages_about(self.native).items()}
         raise AmbiguousRuleError(contested(self.__name__, places))
 
     def __repr__(self) -> str:

@@ -103,8 +103,7 @@ def _scalar(t: Any, like: Any) -> Any:
         refuse_tangent(t)
     if issubclass(type(t), Tracer):
         return lift(t, to=namespace_of(type(like)))
-    kind = "complex" if type(t) is complex else "real"
-    dtype = default_dtype(namespace_of(type(like)), kind)
+    dtype = default_dtype(namespace_of(type(like)), "complex" if type(t) is complex else "real")
     return full_like(like, shape=(), fill=0.0 if is_zero(t) else t, dtype=dtype)
 
 

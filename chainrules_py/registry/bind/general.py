@@ -328,8 +328,8 @@ class FruleRecipe(_Written, OneMode):
         if not self.with_config:
             refuse_functions(request)
         home, tests, near = request.home, self._tests(request), compares(request)
-        wanted = request.wanted
-        dense = False  # whether the rule needs dense zeros, as it does not only add and scale them
+        # Whether the rule needs dense zeros, as it does not only add and scale them.
+        wanted, dense = request.wanted, False
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             nonlocal dense

@@ -302,8 +302,7 @@ class BilinearRecipe(SharedRun):
             return [adjoint(y_bar, *xs, **options) for adjoint in adjoints]
 
         def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-            a, b = xs
-            spaces = space(a), space(b)
+            (a, b), spaces = xs, tuple(map(space, xs))
             if not ZEROS.isdisjoint(map(type, spaces)):
                 spaces = known_space(a), known_space(b)  # raises for objects and texts
             y = primal(a, b, **options)

@@ -239,21 +239,6 @@ def test_what_numpy_copies_stays_as_it_was_when_the_array_is_written_to():
         np.testing.assert_allclose(grad(kept)(X, make), truth)
 
 
-def test_whole_numbers_become_elements():
-    """NumPy's polyint joins its constants to the polynomial in a list."""
-    k, p = np.array([4, 7]), np.array([0.8, 0.7])
-    for f, bars in (
-        (lambda k: np.concatenate((p, [k[0]])), [1.0, 0.0]),
-        (lambda k: np.array([k[0], 0.5]) * 3.0, [3.0, 0.0]),
-        (lambda k: np.array(k) / 4, [0.25, 0.25]),
-        (lambda k: np.polyint(p, 2, k), [1.0, 1.0]),
-    ):
-        y, pull = vjp(f, k)
-        np.testing.assert_array_equal(y, f(k))
-        assert y.dtype == f(k).dtype
-        np.testing.assert_allclose(pull(np.ones(len(y)))[0], bars)
-
-
 WRITING = {
     "copyto": lambda v, y: np.copyto(v, y),
     "copyto by keywords": lambda v, y: np.copyto(src=y, dst=v, where=[True, False]),

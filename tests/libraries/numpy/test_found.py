@@ -58,6 +58,8 @@ def test_defaults_are_no_operands(f, operands):
         lambda x: np.cumsum(x, axis=-1),
         lambda x: np.cumprod(x, axis=0),
         lambda x: np.take(x, [0, 0], axis=0),
+        lambda x: np.take(x, [7, -9], axis=0, mode="wrap"),
+        lambda x: x.take([7, -9], axis=-1, mode="clip"),
         lambda x: np.repeat(x, 2, axis=-1),
     ],
 )
@@ -68,6 +70,19 @@ def test_axis_of_an_array_that_has_none(f):
     n = np.size(f(x))
     assert grad(lambda x: np.sum(f(x)))(x) == n if n == 2 else 1
     assert np.sum(jvp(f, (x,), (np.array(1.0),))[1]) == n
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (0, 1, 0), (0, -2)], ids=str)
+@pytest.mark.parametrize("name", ["rfftn", "rfft2", "irfftn", "fftn"])
+def test_a_transform_twice_along_one_axis(name, axes):
+    """It has the length that x had before the first."""
+    x = np.arange(12.0).reshape(4, 3) + np.cos(np.arange(3.0))
+    f = lambda x: getattr(np.fft, name)(x, axes=axes)
+    y, pullback = vjp(f, x)
+    np.testing.assert_array_equal(y, f(x))
+    pulled = pullback(y)[0]
+    truth = [np.sum(np.real(np.conj(y) * f(e.reshape(4, 3)))) for e in np.eye(12)]  # it is linear
+    np.testing.assert_allclose(pulled.ravel(), truth, atol=1e-10)
 
 
 # ------------------------------------------------------------------------------- empty arrays

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import cmath
+import functools
+import itertools
+import linecache
 import math
+import re
 
 import numpy as np
 import pytest
@@ -53,7 +58,27 @@ def doubled(b):
     return b
 
 
-@pytest.mark.parametrize("f, row", [(clipped, 0), (summed, 1), (doubled, slice(None))])
+def clipped_by_position(b):
+    row = b[0]
+    np.clip(row, 0.2, 0.8, row)
+    return b
+
+
+def masked_by_position(b):
+    np.exp(b, b, where=b > 1.0)
+    return b
+
+
+@pytest.mark.parametrize(
+    "f, row",
+    [
+        (clipped, 0),
+        (clipped_by_position, 0),
+        (summed, 1),
+        (doubled, slice(None)),
+        (masked_by_position, slice(None)),
+    ],
+)
 def test_what_is_written_into_an_array_stays_in_it(f, row):
     write = written(f, X)
     assert "[...] = np." in write
@@ -78,8 +103,116 @@ def test_what_an_option_changes_is_not_left_out():
         assert "apply it to operands or result" in written(f, square)
 
 
+def part_of_a_plain_array(x):
+    whole = np.zeros((2, 4))
+    part = whole[0]
+    np.cumsum(x, out=part)
+    return np.sum(whole)
+
+
+def several_outputs(x):
+    part, whole = np.zeros(4), np.zeros(4)
+    np.modf(x, out=(part, whole))
+    return np.sum(part)
+
+
+@pytest.mark.parametrize(
+    "f, write",
+    [
+        (part_of_a_plain_array, "make the whole array as whole = np.zeros_like(x, shape=(2, 4))"),
+        (several_outputs, "write b[...] = y for each of its arrays b and results y"),
+        (eval("lambda x: np.cumsum(x, out=x)"), "write b[...] = cumsum(...)"),  # without a source
+    ],
+)
+def test_an_output_is_not_left_out(f, write):
+    with pytest.raises(ChainRulesError, match=re.escape(write)):
+        grad(f)(W)
+
+
+polynomial, chebyshev = np.polynomial.polynomial, np.polynomial.chebyshev
+FIT = np.polynomial.Polynomial.fit
+WEIGHTS, DEGREES, LINE = np.array([0.5, 1.0, 2.0, 1.5]), [0, 2], np.arange(4.0)
+INSTEAD = [
+    "polynomial.polyfit(LINE, x, 2, w=WEIGHTS)",
+    "chebyshev.chebfit(LINE, np.outer(x, x), deg=2)",
+    "FIT(LINE, x, deg=2, w=WEIGHTS)(0.5)",
+    "np.divide.reduce(np.outer(x, x), axis=1)",
+    "np.hypot.reduce(np.outer(x, x)[:1])",
+    "np.subtract.accumulate(np.outer(x, x), axis=-1)",
+    "np.add.reduceat(np.outer(x, x), [0, 2, 1, 3])",
+    "np.max(X, axis=1, initial=x[1], keepdims=True)",
+    "np.sum(X, axis=1, initial=x[1]) * 2.0",
+    "np.maximum.reduce(X, axis=1, initial=x[1])",
+    "np.add.reduce(X, axis=1, initial=x[0]) * 2.0",
+    "np.piecewise(LINE, [LINE > 1.0], [lambda t: t * x[0], x[1]])",
+]
+
+
+def of_text(program):
+    """Return the sum of an expression in x, weighted, as a function whose source is known."""
+    text = f"lambda x: np.sum(np.cos(np.arange(1.0, 1.0 + np.size(y := {program}))) * np.ravel(y))"
+    linecache.cache["model.py"] = len(text), None, [f"{text}\n"], "model.py"
+    space = {**globals(), "functools": functools, "itertools": itertools}
+    return eval(compile(text, "model.py", "eval"), space)
+
+
+@pytest.mark.parametrize("program", INSTEAD)
+def test_what_is_written_instead_is_the_same_program(program):
+    f, x = of_text(program), W + 1.0
+    with pytest.raises(ChainRulesError) as caught:
+        grad(f)(x)
+    _, where, write = str(caught.value).splitlines()
+    refused = where.partition(": ")[2]
+    instead = re.match(r"  use (.*?)( after '| for its value at t|$)", write)[1]
+    assert refused in ast.unparse(ast.parse(program))
+    at = "(0.5)" * ("polyval" in instead)
+    mended = ast.unparse(ast.parse(program)).replace(
+        refused + at, instead.replace(", t)", ", 0.5)")
+    )
+    g = of_text(mended)
+    np.testing.assert_allclose(g(x), f(x), rtol=1e-12)
+    truth = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
+    np.testing.assert_allclose(grad(g)(x), truth, rtol=1e-6, atol=1e-8)
+
+
+def test_an_array_without_a_name_is_given_one():
+    with pytest.raises(
+        ChainRulesError, match=r"write b = X\.copy\(\) \+ np\.zeros_like\(s, shape="
+    ):
+        grad(lambda s: np.fill_diagonal(X.copy(), s))(2.0)
+
+    def filled(s):
+        b = X.copy() + np.zeros_like(s, shape=())
+        np.fill_diagonal(b, s)
+        return np.sum(b**2)
+
+    assert grad(filled)(2.0) == 12.0
+
+
+@pytest.mark.parametrize(
+    "program, write",
+    [
+        ("polynomial.polyfit(LINE, x, DEGREES)", "of the columns of np.polynomial.polynomial."),
+        ("polynomial.polyfit(LINE, x, deg=1, full=True)[0]", "np.linalg.lstsq of the columns of"),
+        ("chebyshev.chebfit(LINE, x, 1, w=WEIGHTS)", "of np.polynomial.chebyshev.chebvander"),
+        ("FIT(LINE, x, 1, [0.0, 4.0])(0.5)", "of np.polynomial.polynomial.polyvander"),
+        ("np.divide.reduce(np.outer(x, x), keepdims=True)", "with np.divide of two"),
+        ("np.hypot.reduce(np.outer(x, x), axis=(0, 1))", "with np.hypot of two"),
+        ("np.divide.reduce(*[np.outer(x, x), 1])", "write a loop over the elements of the axis"),
+        ("functools.partial(np.divide.reduce, axis=1)(np.outer(x, x))", "write a loop over"),
+        ("np.add.reduceat(np.outer(x, x), DEGREES, axis=1)", "with np.add of two"),
+        ("np.subtract.reduce(X, axis=1, initial=x[0])", "with np.subtract of two"),
+        ("np.min(X, axis=1, initial=x[1], where=X > 0.5)", "np.minimum(y, x[1]) for the result y"),
+        ("np.add.reduce(X, 1, np.float32, initial=x[1])", "np.add(y, x[1]) for the result y"),
+    ],
+)
+def test_options_that_the_code_would_leave_out_are_met_in_words(program, write):
+    with pytest.raises(ChainRulesError, match=re.escape(write)):
+        grad(of_text(program))(W + 1.0)
+
+
 def test_parts_are_reduced_by_their_own_function():
-    with pytest.raises(ChainRulesError, match=r"np\.maximum\.reduce\(x\[i:j\]\)"):
+    with pytest.raises(ChainRulesError, match=r"np\.maximum\.reduce\(x\[begin:max\("):
         grad(lambda x: np.sum(np.maximum.reduceat(x, [0, 2])))(W)
 
 

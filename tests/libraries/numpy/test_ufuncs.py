@@ -254,6 +254,7 @@ def test_dtype_is_what_a_ufunc_computes_in():
         (lambda x: np.add.outer(x, x, dtype=np.float32), "dtype"),
         (lambda x: np.modf(x, out=(np.empty(3), np.empty(3))), "out"),
         (lambda x: np.fix(x, out=np.empty(3)), "out"),
+        (lambda x: np.nanstd(1j * x, dtype=float), "nanstd of complex128"),
     ],
 )
 def test_other_keywords_are_refused(call, name):
@@ -269,7 +270,7 @@ def test_other_keywords_are_refused(call, name):
     "call, instead",
     [
         (lambda x: np.multiply.at(x, [0], 2.0), r"np\.multiply\.at .* np\.multiply\(x\[i\], y\)"),
-        (lambda x: np.add.reduceat(x, [0, 1]), r"np\.add\.reduceat .* np\.stack"),
+        (lambda x: np.add.reduceat(x, [0, 1]), r"(?s)np\.add\.reduceat .* np\.stack"),
         (lambda x: np.subtract.reduce(x), r"use functools\.reduce\(np\.subtract, x\)"),
         (lambda x: np.divide.accumulate(x), r"itertools\.accumulate\(x, np\.divide\)"),
     ],

@@ -535,9 +535,11 @@ def test_moments_that_scipy_has_as_constants():
 LARGE = {
     "t.logpdf": (
         lambda df: stats.t.logpdf(1.3, df),
-        lambda df: -mpmath.log(df) / 2
-        - mpmath.log(mpmath.beta(0.5, df / 2))
-        - (df + 1) / 2 * mpmath.log1p(mpmath.mpf(1.3) ** 2 / df),
+        lambda df: (
+            -mpmath.log(df) / 2
+            - mpmath.log(mpmath.beta(0.5, df / 2))
+            - (df + 1) / 2 * mpmath.log1p(mpmath.mpf(1.3) ** 2 / df)
+        ),
     ),
     "nbinom.logpmf": (
         lambda n: stats.nbinom.logpmf(3, n, 0.75),

@@ -505,12 +505,11 @@ def test_a_write_by_a_reshape_is_the_write_of_the_program_or_raises(name):
     x = np.arange(9.0).reshape(3, 3) + 1.0
     h = 1e-6 * np.ones_like(x)
     truth = (written(x + h) - written(x - h)) / 2e-6
-    try:
-        value, slope = value_and_grad(written)(x)
-    except MutationError as error:
-        assert name.startswith(("unique", "cross"))
-        assert "whose order in memory may be another" in str(error)
+    if name.startswith(("unique", "cross")):
+        with pytest.raises(MutationError, match="whose order in memory may be another"):
+            value_and_grad(written)(x)
         return
+    value, slope = value_and_grad(written)(x)
     assert value == written(x)
     assert np.sum(slope) == pytest.approx(truth)
 

@@ -10,6 +10,7 @@ import pytest
 
 from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py import RuleError, TracerError, primitive, scalar_rule
+from chainrules_py import ops as v
 from chainrules_py.primitives.closures.convert import settled
 from chainrules_tape import Tape, grad, jvp, linearize
 
@@ -276,3 +277,33 @@ def test_a_region_says_what_it_has_to_return():
 
 def test_a_region_that_nobody_differentiates_is_plain_code():
     assert user_grad(2.0, 3.0)(lambda x, y: (x * y, None)) == 6.0
+
+
+def captured_whole(x):
+    a = np.array([x[0] ** 2, x[2]])
+    return np.sum(v.root(lambda y: y**3 - a, np.ones(2)))
+
+
+def captured_in_an_object(x):
+    class Oscillator:
+        def __init__(self):
+            self.matrix = np.array([[0.0, 1.0], [-x[0], x[1]]])
+
+        def rate(self, y, t):
+            return self.matrix @ y
+
+    return np.sum(v.odeint(Oscillator().rate, np.array([1.0, 0.5]), np.array([0.0, 1.0])))
+
+
+def captured_beside_others(x):
+    held = {"matrix": np.array([[x[0], 0.2], [0.1, x[2]]]), "plain": np.eye(2)}
+    return np.sum(v.fixed_point(lambda y: 0.1 * held["matrix"] @ y + held["plain"][0], np.ones(2)))
+
+
+@pytest.mark.parametrize("f", [captured_whole, captured_in_an_object, captured_beside_others])
+def test_an_array_of_traced_numbers_may_be_captured(f):
+    """What was captured was not found in it, and the function gave what is traced."""
+    slope, h = grad(f)(X), 1e-5
+    truth = [(f(X + step) - f(X - step)) / (2 * h) for step in h * np.eye(3)]
+    np.testing.assert_allclose(slope, truth, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(jvp(f, (X,), (X,))[1], slope @ X)
