@@ -150,7 +150,7 @@ def joined(x: Any) -> Any:
     return x.astype(float) if plain else x
 
 
-joining.append((objects, joined))
+joining[:] = objects, joined
 
 # ----------------------------------------------------------------------------------------- guards
 

@@ -70,7 +70,7 @@ register_structure(
 )
 
 
-joining: list[tuple[Any, Callable[[Any], Any]]] = []
+joining: list[Any] = [None, None]
 """What arrays of objects there are, and what joins one; `chainrules_py.tracing` states it."""
 
 
@@ -167,11 +167,11 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     """
     if isinstance(f, (Closure, Operator)):
         return f
-    if is_captured is None and (join := next((join for made, join in joining if made), None)):
+    if is_captured is None and joining[0]:
         # Arrays of objects are captured as the traced arrays that they are joined to.
-        is_array = lambda x: type_info(type(x)).is_array and join(x) is not x
+        is_array = lambda x: type_info(type(x)).is_array and joining[1](x) is not x
         found = _closed(f, *_search(f, lambda x: is_traced(x) or is_array(x)))
-        return found.around(map(join, found.captured)) if type(found) is Closure else found
+        return found.around(map(joining[1], found.captured)) if type(found) is Closure else found
     skipped = _plain if is_captured is None else frozenset[type]()
     return _closed(f, *_search(f, is_captured or is_traced, skipped))
 
