@@ -1,6 +1,7 @@
 """Even functions of a length that is 0, to third and fourth order, in all nestings."""
 
 import itertools
+import math
 import warnings
 
 import numpy as np
@@ -64,6 +65,17 @@ def test_even_away_from_zero_and_in_what_phi_knows():
     np.testing.assert_allclose(
         taylor(lambda t: even(t * t, phi=np.cos), 0.0, 1.0, 6)[::2], [1, -1 / 2, 1 / 24, -1 / 720]
     )
+
+
+@pytest.mark.parametrize("s", [1e-30, 1e-16, 1e-12, 1e-9, 9e-9, 1.1e-8, 1e-6, 1.0])
+@pytest.mark.parametrize("size", [1.0, 1e-3])
+def test_derivatives_near_zero_keep_their_digits(s, size):
+    """Those of phi(sqrt(s)) lost them all: the second was 1e11 for 1/12 at 1e-20."""
+    matern = lambda r: (1 + r / size + (r / size) ** 2 / 3) * np.exp(-r / size)
+    f, r = lambda s: even(s, phi=matern), math.sqrt(s)
+    s, scale = s * size**2, np.array([1 / size**2, 1 / size**4])
+    truth = scale * np.array([-(1 + r) / 6, 1 / 12]) * math.exp(-r)
+    np.testing.assert_allclose([grad(f)(s), hessian(f)(s)], truth, rtol=2e-4)
 
 
 def test_a_slope_at_zero_is_reported():

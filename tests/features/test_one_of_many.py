@@ -167,6 +167,13 @@ def test_what_lives_on_is_an_error_or_what_it_stood_for(way):
             jvp(loss, (X,), (X,))
     else:
         np.testing.assert_allclose(grad(loss)(X), 8 * X)
+        taylor(step, X, np.ones(4), 2)
+        for use in (
+            grad(loss_of := lambda x: np.sum(x * keep["z"])),
+            lambda x: taylor(loss_of, x, x, 1),
+        ):
+            with pytest.raises(TracerError, match="was over"):
+                use(X)
 
 
 def test_of_no_example_nothing_is_decided():

@@ -55,6 +55,7 @@ from chainrules_py.extend import (
     untraced,
 )
 from chainrules_py.ops import report
+from chainrules_tape.core.bare_tape import refuse_over
 from chainrules_tape.tools.series_recurrences import RECURRENCES, Constant, computed, zeros
 
 
@@ -153,9 +154,12 @@ def even(s: Any, *, phi: Callable[[Any], Any]) -> Any:
     message = "a function that even() is given has a slope at 0: it is not even"
     report(np.any((untraced(s) == 0) & (abs(untraced(terms[1])) > 1e-8)), message=message)
     terms = [t if isinstance(t, Tracer) else float(t) for t in terms[::2]]
-    zero = v.equal(s, 0)
-    near, far = v.where(zero, s, 0.0), v.sqrt(v.where(zero, 1.0, s))
-    return v.where(zero, functools.reduce(lambda y, c: y * near + c, terms[::-1]), phi(far))
+    # Derivatives of phi(sqrt(s)) have errors of 1e-16 / √s and 1e-16 / s√s; in the series a term of
+    # odd power may be missing, such as r⁵ of a Matérn kernel. Where it ends, both are alike.
+    low, high = [float(abs(untraced(t))) for t in (1.0, *terms, 0.0)[-3:-1]]
+    small = v.less_equal(s, (2.5e-9 if len(terms) > 2 else 1e-16) * low / high if high else 0.0)
+    near, far = v.where(small, s, 0.0), v.sqrt(v.where(small, 1.0, s))
+    return v.where(small, functools.reduce(lambda y, c: y * near + c, terms[::-1]), phi(far))
 
 
 def _derivative_order(x: Any) -> int:
@@ -230,6 +234,11 @@ class Series(ArrayLike):
         return self._level
 
     @property
+    def is_over(self) -> bool:
+        """Whether its expansion has ended."""
+        return self._level not in notes
+
+    @property
     def orders(self) -> int:
         """The number of derivatives it carries; iterative solvers take as many steps."""
         return len(self.terms)
@@ -242,6 +251,8 @@ class Series(ArrayLike):
         primal: Callable[..., Any] | None = None,
     ) -> Any:
         """Compute the series of a call in which this expansion has the highest level."""
+        if self.is_over and not isinstance(self.payload, Tracer):  # else it stands for the payload
+            refuse_over()
         level, f = self._level, primal or primitive
         mine = [x for x in find_tracers(operands) if isinstance(x, Series) and x.level == level]
         order = min([len(x.terms) for x in mine])
