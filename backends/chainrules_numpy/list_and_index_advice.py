@@ -378,10 +378,18 @@ def _index(line: Line) -> str | None:
     """Return a constant index for a traced one, or None."""
     if not isinstance(line.node, ast.Subscript) or not any(line.traced(line.node.slice)):
         return None
-    name, index = ast.unparse(line.node.value), ast.unparse(line.node.slice)
-    many = getattr(line.value_of(line.node.slice), "ndim", 0)
-    whole = "ignore_derivatives({0}).astype(int)" if many else "int(ignore_derivatives({0}))"
-    return f"use {name}[{whole.format(index)}]"
+    parts = getattr(line.node.slice, "elts", [line.node.slice])
+    whole = ", ".join([_whole(line, part) for part in parts])
+    return f"use {ast.unparse(line.node.value)}[{whole}]"
+
+
+def _whole(line: Line, part: ast.expr) -> str:
+    """Return a part of an index, or constant whole numbers for a traced one."""
+    text = ast.unparse(part)
+    if isinstance(part, ast.Slice) or not any(line.traced(part)):
+        return text
+    one = isinstance(part, ast.Name) and not getattr(line.value_of(part), "ndim", 0)
+    return f"int(ignore_derivatives({text}))" if one else f"ignore_derivatives({text}).astype(int)"
 
 
 def _black_box(line: Line) -> str | None:

@@ -84,8 +84,8 @@ def _explain(error: BaseException, held: bool) -> None:
         line, write = found
         taker = (line and (line.called or line.written)) or "it"
         fact = f"{taker} takes plain values, and was given what is traced"
-        if line is not None and isinstance(error, IndexError) and line.picture:
-            fact = f"{line.picture} is used as an index, which must be plain"
+        if line is not None and isinstance(error, IndexError):
+            fact = f"{line.picture or 'what is traced'} is used as an index, which must be plain"
         raise TracerError(told(fact, line, write)) from error
     if not isinstance(error, _DEEP):
         is_own = type(error).__module__ != "builtins"

@@ -140,6 +140,11 @@ APPLIED = {
     "np.sum(np.fromiter((v * v for v in x), float))": (TWO, "np.stack([v * v for v in x])"),
     "np.sum(np.fromiter([x[0], x[1]], dtype=float))": (TWO, "np.stack([x[0], x[1]])"),
     "np.sum(x[x])": (TWO, "x[ignore_derivatives(x).astype(int)]"),
+    "np.sum(np.outer(x, x)[:, np.floor(x / 2)])": (
+        TWO,
+        "[:, ignore_derivatives(np.floor(x / 2)).astype(int)]",
+    ),
+    "x[0] * x[np.floor(x[0] / 2)]": (TWO, "x[ignore_derivatives(np.floor(x[0] / 2)).astype(int)]"),
     "x * np.arange(3.0)[x]": (1.0, "np.arange(3.0)[int(ignore_derivatives(x))]"),
     "x * [1.0, 2.0][x]": (1.0, "[1.0, 2.0][int(ignore_derivatives(x))]"),
     "x * sum(range(x))": (3.0, "range(int(ignore_derivatives(x)))"),

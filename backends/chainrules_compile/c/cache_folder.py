@@ -130,8 +130,7 @@ def is_ours(where: Path) -> bool:
     """Return whether only the user and the system can change the contents of a folder."""
     if not hasattr(os, "getuid"):
         return True
-    user = os.getuid()
-    real = Path(os.path.realpath(where))
+    user, real = os.getuid(), Path(os.path.realpath(where))
     for place in (real, *real.parents):
         facts = os.stat(place)
         if facts.st_uid not in (user, 0):

@@ -58,7 +58,7 @@ SOMETIMES int small_cholesky(MATRIX(a), MATRIX(y), I n) {
         double t = ENTRY(a, i, j);
         for (I k = 0; k < j; k++) t -= m[i][k] * m[j][k];
         if (i > j) m[i][j] = t / m[j][j];
-        else if (t > 0) m[i][i] = sqrt(t);
+        else if (t > 2.3e-16 * n * ENTRY(a, i, i)) m[i][i] = sqrt(t); /* beyond rounding */
         else return 1;
     }
     for (I i = 0; i < n; i++) for (I j = 0; j < n; j++) ENTRY(y, i, j) = j > i ? 0.0 : m[i][j];

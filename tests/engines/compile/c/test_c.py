@@ -408,8 +408,9 @@ def check_once(f, *args):
 def test_what_has_no_factor_raises():
     a = np.eye(3) + 1.0
     factor = check_once(lambda a: np.linalg.cholesky(a) * 2.0, a)
-    with pytest.raises(np.linalg.LinAlgError):
-        factor(-a)
+    for singular in (-a, np.full((3, 3), 2.0)):  # the second up to rounding
+        with pytest.raises(np.linalg.LinAlgError):
+            factor(singular)
     solve = check_once(lambda a, b: np.linalg.solve(a, b) * 2.0, a, np.ones(3))
     with pytest.raises(np.linalg.LinAlgError):
         solve(np.zeros((3, 3)), np.ones(3))
