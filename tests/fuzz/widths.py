@@ -166,9 +166,10 @@ def _check(drawn: Narrow) -> bool:
     for moving in filter(None, (given, others)):
         try:
             judged |= _both_modes(drawn, function, xs, wide, moving, rtol)
-        except TracerError:  # NumPy converts whole numbers that a plain array's method is given
+        except TracerError:  # NumPy converts whole numbers that a plain array's method is given,
+            # and those of which polyint makes a list
             whole = moving is given and np.dtype(drawn.dtype).kind in "iu"
-            if not (whole and str(call).startswith("ndarray.")):
+            if not (whole and str(call).startswith(("ndarray.", "polyint"))):
                 raise
     return judged
 
