@@ -328,8 +328,11 @@ def refuse(x: Noted, kind: str) -> NoReturn:
     """
     line = Line(caller())
     own = getattr(line.function, "__globals__", {}).get("__name__", "").startswith("chainrules_")
-    outside = f"{line.called} is not compiled: call it outside, and compile what is around it"
-    write = (outside if own else advised_at(line)) or _INSTEAD[kind].format(x=line.argument)
+    write = (
+        f"{line.called} is not compiled: call it outside, and compile what is around it"
+        if own
+        else advised_at(line) or _INSTEAD[kind].format(x=line.argument)
+    )
     if isinstance(line.node, ast.Subscript):
         of, place = ast.unparse(line.node.value), ast.unparse(line.node.slice)
         write = f"use take({of}, {place}, axis=0), after 'from chainrules_py.ops import take'"

@@ -199,8 +199,9 @@ def repeat_numpy(x: np.ndarray | np.generic, repeats: Any, *, axis: int | None =
 
 @v.astype.implement
 def astype_numpy(x: np.ndarray | np.generic, *, dtype: Any) -> Any:
-    """Convert the dtype by the method, which scalars have too."""
-    return x.astype(dtype, copy=False)
+    """Convert the dtype by the method, which scalars have too; what has gaps is copied."""
+    flags = x.flags
+    return x.astype(dtype, copy=not (flags.c_contiguous or flags.f_contiguous))
 
 
 @v.copy.implement

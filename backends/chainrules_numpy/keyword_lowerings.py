@@ -389,7 +389,7 @@ def in_memory_order(y: Any, like: Any, order: str) -> Any:
         y.forget_view((like,))
     known, made = [getattr(plain(x), "payload", plain(x)) for x in (like, y)]
     flags = getattr(known, "flags", None)
-    if y.ndim < 2 or flags is None:
+    if y.ndim == 0 or flags is None:
         return y
     axes: Any = range(y.ndim)
     if order == "F" or (order == "A" and getattr(flags, "fnc", False)):

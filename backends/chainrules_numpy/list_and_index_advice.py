@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import ops
-from chainrules_py.extend import Line, advised, aliases, filled, find_tracers, remedies, untraced
+from chainrules_py.extend import (
+    Line,
+    advised,
+    aliases,
+    attributes,
+    filled,
+    find_tracers,
+    remedies,
+    untraced,
+)
 
 _LONGEST = 72
 """The number of characters of an expression that a message shows."""
@@ -313,10 +322,12 @@ def _precision(own: Any, of_like: Any) -> str:
 def _shared(line: Line, target: ast.AST) -> tuple[str, np.ndarray] | None:
     """Return the array that a named one is a part of, or is under another name, and that name."""
     buffer, seen = line.resolved(target), line.frame.f_locals
-    if not (isinstance(target, ast.Name) and isinstance(buffer, np.ndarray)):
+    if not (isinstance(target, ast.Name) and issubclass(type(buffer), np.ndarray)):
         return None
     of = buffer.base if isinstance(buffer.base, np.ndarray) else buffer
-    others = [name for name, value in seen.items() if value is of and name != target.id]
+    named = {name: x for name, x in seen.items() if name != target.id}
+    held = {f"{name}.{key}": y for name, x in named.items() for key, y in attributes(x).items()}
+    others = [name for name, value in (named | held).items() if value is of]
     return (others[0], of) if others else None
 
 
@@ -343,7 +354,7 @@ def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
     if shared := _shared(line, target):
         whole, of = shared
         zeros = f"np.zeros_like({like}, shape={of.shape}{_precision(of.dtype, of.dtype)})"
-        kept = f"{whole} + {zeros}" if np.any(of) else zeros
+        kept = f"{whole} + {zeros}" if np.any(of) or "." in whole else zeros
         return f"make the whole array as {whole} = {kept} before {name} is taken of it"
     is_local = name in seen
     numbers = isinstance(buffer, np.ndarray) or hasattr(buffer, "to_numpy")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_py import ops as v
 from chainrules_py.extend import Memory, at_once, makers, plain, undecided, viewers, wrapping
 
 SAMPLE = 64
@@ -150,6 +151,7 @@ MEMORY = Memory(
 )
 
 makers |= {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
+makers |= {v.zeros_like, v.ones_like, v.full_like}
 makers |= {np.zeros, np.ones, np.empty, np.full, np.array, np.arange, np.eye, np.identity, np.tri}
 viewers |= {np.reshape, np.ravel, np.transpose, np.permute_dims, np.matrix_transpose}
 viewers |= {np.swapaxes, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze}

@@ -114,7 +114,8 @@ def refuse(error: BaseException) -> None:
         In place of the error, with what to write instead.
     """
     trace = error.__traceback__
-    hides = isinstance(error, SystemError) or type(error).__module__.startswith(("minpack", "_"))
+    of = type(error).__module__.lstrip("_")
+    hides = isinstance(error, SystemError) or of in ("minpack", "odepack", "quadpack")
     while hides and trace is not None:
         if str(trace.tb_frame.f_globals.get("__name__", "")).startswith("scipy."):
             line = Line(trace.tb_frame)

@@ -293,8 +293,7 @@ def lu_solve(
     """Solve ``a @ x == b`` with the factors of a."""
     factors, pivots = lu_and_piv
     factors, b = checked(check_finite, factors, b)
-    p = permutation_of(readable(pivots))
-    vector = b.ndim == 1
+    p, vector = permutation_of(readable(pivots)), b.ndim == 1
     y = v.expand_dims(b, axis=-1) if vector else b
     if trans == 0:
         y = v.solve_triangular(factors, _rows(y, p), unit_diagonal=True)

@@ -23,6 +23,7 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.caller_frames import place_of_call, seen, warn_program
 from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.find_tracers import untraced
+from chainrules_py.values.memory import makers
 
 Place = tuple[str, int]
 comparing: set[Any] = set()
@@ -88,12 +89,12 @@ def warn_unused(f: Any, note: Notes) -> None:
     warn_program(msg, LostDerivativeWarning)
 
 
-def note_step(at: Any, y: Any) -> Any:
+def note_step(at: Any, y: Any, f: Any = None) -> Any:
     """Return the result of a function whose derivative is zero, and note it if it is no integer.
 
-    Most of these calls are comparisons.
+    Most of these calls are comparisons. What makes arrays is no step: nothing of x is in them.
     """
-    if type(y) is bool or getattr(getattr(y, "dtype", None), "kind", "") == "b":
+    if type(y) is bool or getattr(getattr(y, "dtype", None), "kind", "") == "b" or f in makers:
         return y
     note = notes.get(getattr(at, "level", at))
     if note is not None and not note.steps:

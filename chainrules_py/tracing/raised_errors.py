@@ -71,7 +71,9 @@ def explain_error(error: BaseException, made: Objects | None = None) -> None:
 
 def _explain(error: BaseException, held: bool) -> None:
     cause = error.__cause__
-    if isinstance(cause, ChainRulesError) and type(error) in (*_DEEP, *[SystemError] * held, type(cause)):
+    if isinstance(cause, ChainRulesError) and (
+        type(error) in (*_DEEP, type(cause)) or (held and type(error) is SystemError)
+    ):
         cause.__suppress_context__ = True  # the library's error says less than the tracer's
         raise cause.with_traceback(error.__traceback__)
     of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError

@@ -303,7 +303,7 @@ class Trace(ABC):
             for i in others:
                 payloads[i] = operands[i].frozen()
             if bound is None:
-                return note_step(here, f(*payloads, **options))
+                return note_step(here, f(*payloads, **options), f)
             tied = tuple(map(link_of, map(operands.__getitem__, linked)))
             try:
                 y, out = run(links(tied), *payloads, **options)

@@ -8,6 +8,8 @@ import functools
 import gc
 import random
 import secrets
+import subprocess
+import sys
 import tracemalloc
 import weakref
 from typing import Any
@@ -567,3 +569,17 @@ def test_what_is_no_number_of_steps_is_refused(n):
     for how in ({}, {"slots": 2}):
         with pytest.raises(ValueError, match="a whole number"):
             checkpoint_chain(lambda x, k: x, n, **how)
+
+
+def test_a_step_that_differentiates_with_subscripts_runs_again_at_the_first_call():
+    """What a class of tracers tried once was recorded on the outer tape, and not when run again."""
+    script = (
+        "import numpy as np\n"
+        "from chainrules_tape import checkpoint, grad\n"
+        "energy = lambda q: np.sum((q[1:] - q[:-1]) ** 4) + np.sum(q[np.array([0, 1])] ** 2)\n"
+        "step = lambda q: q - 0.01 * grad(energy)(q)\n"
+        "q = np.array([0.4, -0.3, 0.7])\n"
+        "kept = grad(lambda q: np.sum(checkpoint(step)(checkpoint(step)(q)) ** 3))(q)\n"
+        "assert np.array_equal(kept, grad(lambda q: np.sum(step(step(q)) ** 3))(q))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -67,7 +67,7 @@ def pad(
             x = _reflected(x, axis, width, mode == "symmetric", reflect_type == "odd")
         else:
             x = _between(*sides(x, axis, width), x, axis, width)
-    return x
+    return x if any(map(any, pad_width)) else v.copy(x)
 
 
 def _check(mode: Any, **given: Any) -> None:

@@ -18,6 +18,7 @@ from chainrules_py.extend import (
     Tracer,
     find_tracers,
     type_info,
+    untraced,
 )
 from chainrules_py.ops.engine_operations import (
     Index,
@@ -151,7 +152,10 @@ def rows_reader(cls: Any) -> Callable[[Any, Any], Any]:
         bound = cls.tracing.find(read, None, (own, own), (True, False))[1]
         pulls: tuple[Any, Any] = None, None
         if bound is not None and subscripts(own) and adds_in_place(bound.recipe):
-            pulls = bound.run(None, payload, where, **read_rows_by)[1][0], bound.pull_into
+            pulls = (
+                bound.run(None, untraced(payload), untraced(where), **read_rows_by)[1][0],
+                bound.pull_into,
+            )
         found.append(pulls)
         return pulls
 

@@ -46,6 +46,7 @@ from chainrules_py.extend import (
     set_class,
     share_memory,
     type_info,
+    untraced,
 )
 from chainrules_py.ops.engine_operations import (
     Index,
@@ -767,7 +768,7 @@ def _find_put(
     # The write is done, and only the record is needed.
     bound = WritableOnTape.tracing.find(store, _unchanged, classes, wanted)[1]
     pull = (
-        bound.run(None, *operands, index=pattern)[1][0]
+        bound.run(None, *map(untraced, operands), index=pattern)[1][0]
         if bound and bound.recipe.is_linear
         else None
     )

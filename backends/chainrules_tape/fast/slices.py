@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 from weakref import ref
 
-from chainrules_py.extend import Bound, annotate, fit, type_info
+from chainrules_py.extend import Bound, annotate, fit, type_info, untraced
 from chainrules_py.ops.engine_operations import (
     Index,
     adds_in_place,
@@ -65,7 +65,7 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
         or not adds_in_place(bound.recipe)
     ):
         return general
-    pull = bound.run(None, payload, index=read_whole)[1][0]
+    pull = bound.run(None, untraced(payload), index=read_whole)[1][0]  # an outer tape records none
     pull_part, pull_whole = _pulls(bound, pull, own)
     read_rows = rows_reader(cls)
     plain = type_info(own).dispatch_type  # the class that another engine's array may represent

@@ -169,7 +169,7 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
         return f
     if is_captured is None and joining[0]:
         # Arrays of objects are captured as the traced arrays that they are joined to.
-        is_array = lambda x: type_info(type(x)).is_array and joining[1](x) is not x
+        is_array: Any = lambda x: type_info(type(x)).is_array and joining[1](x) is not x
         found = _closed(f, *_search(f, lambda x: is_traced(x) or is_array(x)))
         return found.around(map(joining[1], found.captured)) if type(found) is Closure else found
     skipped = _plain if is_captured is None else frozenset[type]()

@@ -65,8 +65,7 @@ def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
             f_bar, y_bar, *rest = solution.pull(ys_bar)
             return (f_bar, Tree(y0).tangent(tree.read(y_bar)), *rest)
         passed = _passed(f, tree.like, t, params, solution.intervals)
-        bars = Tree(ys).read(ys_bar)
-        count = t.shape[0]
+        bars, count = Tree(ys).read(ys_bar), t.shape[0]
         t_bars: list[Any] = [ZeroTangent()] * count
         f_bar, *p_bars = [space(x) if is_zero(space(x)) else ZeroTangent() for x in (f, *params)]
         y_bar = tree.tangent([index(bar, count - 1) for bar in bars])

@@ -239,6 +239,37 @@ def test_what_numpy_copies_stays_as_it_was_when_the_array_is_written_to():
         np.testing.assert_allclose(grad(kept)(X, make), truth)
 
 
+def _scaled_by_a_list(x):
+    a = x[:2] * 1.5
+    a *= [x[1], 2.0]
+    return np.sum(a)
+
+
+def _raised_to_a_list(x):
+    a = x[:2] * 1.5
+    a **= [x[1], 2.0]
+    return np.sum(a)
+
+
+def _added_to_a_tuple(x):
+    a = x[:2] * x[1]
+    a += (x[1], 2.0)
+    return np.sum(a)
+
+
+IN_PLACE = {
+    _scaled_by_a_list: lambda x: np.sum(x[:2] * 1.5 * np.stack([x[1], 2.0])),
+    _raised_to_a_list: lambda x: np.sum((x[:2] * 1.5) ** np.stack([x[1], 2.0])),
+    _added_to_a_tuple: lambda x: np.sum(x[:2] * x[1] + np.stack([x[1], 2.0])),
+}
+
+
+@pytest.mark.parametrize("f", IN_PLACE)
+def test_a_list_of_traced_numbers_in_place(f):
+    """The search for what to write asked itself again."""
+    np.testing.assert_allclose(grad(f)(X), grad(IN_PLACE[f])(X))
+
+
 WRITING = {
     "copyto": lambda v, y: np.copyto(v, y),
     "copyto by keywords": lambda v, y: np.copyto(src=y, dst=v, where=[True, False]),

@@ -492,6 +492,10 @@ LAID_OUT = {
     "einsum of one": lambda x: np.einsum("ij->ji", x + 0.0, order="C"),
     "pad": lambda x: np.pad(x, 1, mode="wrap"),
     "pad beyond": lambda x: np.pad(x, ((4, 0), (1, 7)), mode="wrap"),
+    "pad by nothing": lambda x: np.pad(x, 0, mode="edge"),
+    "astype of a column": lambda x: x[:, 1].astype(float),
+    "astype of reversed rows": lambda x: x[::-1].astype(float),
+    "filled alike": lambda x: np.full_like(x[0, ::-1], x[1]),
 }
 
 
@@ -500,7 +504,7 @@ def test_a_write_by_a_reshape_is_the_write_of_the_program_or_raises(name):
     def written(x):
         y = LAID_OUT[name](x)
         y.ravel()[0] = 50.0
-        return np.sum(y * y)
+        return np.sum(y * y) + np.sum(x * x)
 
     x = np.arange(9.0).reshape(3, 3) + 1.0
     h = 1e-6 * np.ones_like(x)

@@ -206,6 +206,19 @@ def test_what_a_result_without_any_record_is(make):
         make(f, unused="warning")
 
 
+@pytest.mark.parametrize(
+    "make",
+    [np.zeros_like, np.ones_like, np.empty_like, lambda x: np.zeros_like(x, shape=3), np.copy],
+)
+def test_a_buffer_does_not_hide_that_a_result_depends_on_nothing(make):
+    def f(x):
+        make(x)[0] = 2.0
+        return 3.0
+
+    with pytest.warns(LostDerivativeWarning, match="depends on nothing"):
+        assert not grad(f)(X).any()
+
+
 def test_only_the_outermost_function_is_warned_about():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
