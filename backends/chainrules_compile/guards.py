@@ -157,7 +157,7 @@ class Guards:
         """Record the lookups of a callable; yield the callables in it, each with its `self`."""
         f = f.fget if isinstance(f, property) else f
         if (id(f), id(owner)) in self._followed or not (
-            callable(f) or is_moving(f) or is_instance(f)
+            callable(f) or is_moving(f) or is_instance(f) or is_generator(type(f))
         ):
             return
         self._followed.add((id(f), id(owner)))
@@ -182,8 +182,11 @@ class Guards:
             self._selves.append(("self", owner))
             yield from [(x, None) for x in self._name(owner, "self") if not isinstance(x, type)]
             yield from self._attributes("self", owner, names)
-        elif is_moving(f):
-            self._bound.setdefault(f"a {type(f).__name__}", f)
+        elif is_moving(f) or is_generator(type(f)):
+            # There may be several generators.
+            self._bound.setdefault(
+                f"a {type(f).__name__}" + f" ({len(self._bound) + 1})" * is_generator(type(f)), f
+            )
         elif isinstance(f, type) and is_own(f):  # of which objects are made
             yield from self._attributes(f.__name__, f, self._names)
             made = [vars(c).items() for c in f.__mro__ if is_own(c)]

@@ -776,6 +776,43 @@ def test_what_else_is_given_is_never_an_error(name, target):
     assert compiled.as_it_is == (name == "generator")
 
 
+def noisy(x, rng, more):
+    return np.sum(x * rng.standard_normal(5) + more.random())
+
+
+def with_defaults(rng, more):
+    def f(x, rng=rng, *, more=more):
+        return noisy(x, rng, more)
+
+    return lambda x: f(x)
+
+
+DRAWING = {
+    "defaults": with_defaults,
+    "a partial": lambda rng, more: functools.partial(noisy, rng=rng, more=more),
+    "a partial inside": lambda rng, more: compiled_around(
+        functools.partial(noisy, rng=rng, more=more)
+    ),
+    "cells": lambda rng, more: lambda x: noisy(x, rng, more),
+}
+
+
+def compiled_around(f):
+    return lambda x: f(x)
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_compile.RecordingWarning")
+@pytest.mark.parametrize("name", DRAWING)
+def test_generators_draw_as_they_do_without(name):
+    """Those of defaults and partials were left where the recording had brought them."""
+    f, g = [DRAWING[name](np.random.default_rng(5), np.random.default_rng(6)) for _ in range(2)]
+    compiled = compile(value_and_grad(f))
+    for _ in range(4):
+        (y, slope), (value, truth) = compiled(X), value_and_grad(g)(X)
+        assert y == value
+        np.testing.assert_array_equal(slope, truth)
+
+
 def test_a_function_in_a_result_runs_as_it_is_with_the_line_to_write():
     compiled = compile(lambda x: (np.sum(x), lambda t: t * x))
     with pytest.warns(RecordingWarning, match="for the pullback of f"):
