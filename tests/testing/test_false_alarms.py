@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py import Primitive, ops, primitive, rrule
+from chainrules_py import LinearMap, Primitive, ops, primitive, rrule, rule
 from chainrules_py import ops as v
 from chainrules_py.testing import RuleCheckError, backend, check_rule
 from chainrules_py.testing.cases.calls_from_samples import instances
@@ -45,6 +45,19 @@ RNG = np.random.default_rng(0)
 REAL, COMPLEX = RNG.normal(size=(4, 3, 3)), RNG.normal(size=(3, 4)) + 1j * RNG.normal(size=(3, 4))
 SYMMETRIC = REAL + np.swapaxes(REAL, 1, 2)
 HERMITIAN = COMPLEX[:, :3] + COMPLEX[:, :3].conj().T
+
+
+@primitive
+def triangle(x, *, mode="upper"):
+    return np.triu(x) if mode == "upper" else np.tril(x)
+
+
+@rule(triangle)
+def triangle_rule(x, *, mode="upper"):
+    part = {"upper": v.triu, "lower": v.tril}[mode]
+    return part(x), (LinearMap(part, part),)
+
+
 RIGHT = {
     # LAPACK makes finite eigenvalues of two by two with a NaN.
     "eigvalsh": lambda: check_rule(np.linalg.eigvalsh, SYMMETRIC[:, :2, :2]),
@@ -57,6 +70,8 @@ RIGHT = {
     "an infinity": lambda: check_rule(v.atan, np.array([0.5, np.inf, -np.inf])),
     "moveaxis": lambda: check_rule(np.moveaxis, REAL[0, 0], 0, 0),
     "moveaxis of a matrix": lambda: check_rule(np.moveaxis, REAL[0], 0, 1),
+    "numbers of 80 bits": lambda: check_rule(v.sin, REAL[0, 0].astype(np.longdouble)),
+    "text that the rule looks up": lambda: check_rule(triangle, REAL[0], mode="upper"),
 }
 
 

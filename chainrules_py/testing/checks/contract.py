@@ -15,6 +15,7 @@ from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.cases.case import Case
 from chainrules_py.testing.cases.value_comparison import mismatch
+from chainrules_py.testing.debug_mode import copied, different
 from chainrules_py.testing.diagnosis import name_types
 from chainrules_py.testing.errors import WrongError, skip_if
 from chainrules_py.values.pytree import flatten
@@ -185,7 +186,14 @@ def _check_sum(case: Case, rule: Any, types: tuple[type, ...], i: int) -> bool:
     if not (into and isinstance(getattr(buffer, "_array", buffer), np.ndarray)):
         return False
     want = part.vector(buffer) + part.vector(case.bars()[i])
-    into(buffer, case.cotangent(case.w[:, -1]), *saved)
+    given = case.cotangent(case.w[:, -1])
+    kept = copied((given, *saved))
+    into(buffer, given, *saved)
+    if problem := different((given, *saved), kept):
+        raise WrongError(
+            f"pull_into writes to its cotangent, or to what it saved: {problem}",
+            "writes to what it was given",
+        )
     if not np.allclose(part.vector(buffer), want, 1e-10, 1e4 * case.precision, equal_nan=True):
         raise WrongError(
             "pull_into does not add to its buffer what pull gives",

@@ -84,7 +84,7 @@ def _run_with_calls_between(case: Case) -> None:
             again.append(partial(pull, random_tangent(y, 1), *saved))
         _check_alias(case, y)
     _elsewhere(case)
-    for later in again:
+    for later in reversed(again):  # the pull first: to push runs the rule at this point again
         later()
 
 

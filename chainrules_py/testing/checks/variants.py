@@ -80,7 +80,8 @@ def _judge(case: Case, call: Call, few: bool = True) -> None:
             inner = part or wrong.pattern
             raise WrongError(wrong.text, name_at_call(name, inner), call=where) from wrong
         except Exception as error:
-            if _says_nothing(case, varied, call.name, error):
+            # The text 'other' is ours: a rule need not know it.
+            if "'other'" in call.name or _says_nothing(case, varied, call.name, error):
                 return
             kind = type(error).__name__
             raise WrongError(

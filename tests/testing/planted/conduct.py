@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import frule, primitive, rrule
+from chainrules_py import LinearMap, frule, primitive, rrule, rule
 from chainrules_py import ops as v
 from tests.testing.planted.build import (
     POSITIVE,
@@ -39,6 +39,24 @@ class Memo:
 
 def overwriting_into(buffer, y_bar, slope):
     buffer[...] = y_bar * slope
+
+
+def doubling_into(buffer, y_bar, slope):
+    y_bar *= slope
+    buffer += y_bar
+
+
+def of_the_last_call() -> Any:
+    """A rule for both modes that reads where the function was called last."""
+    last = {}
+    f = primitive(lambda x, /: x * x)
+
+    @rule(f)
+    def square(x):
+        last["x"] = x
+        return x * x, (LinearMap(lambda t: 2 * last["x"] * t, lambda t: 2 * last["x"] * t),)
+
+    return f
 
 
 def sine_by(rrule_of: Any) -> Any:
@@ -163,6 +181,10 @@ WRONG: dict[str, Plant] = {
     "overwrites the buffer": Plant(
         with_pull_into(overwriting_into), (X,), "in-place accumulation is not addition"
     ),
+    "writes to the cotangent that it adds": Plant(
+        with_pull_into(doubling_into), (X,), "writes to what it was given"
+    ),
+    "operand of the last call": Plant(of_the_last_call(), (X,), "state between calls"),
     "writes to what it saved": Plant(
         halves(v.sin, right, lambda t, x: np.multiply(t, np.cos(x), out=x)),
         (X,),
