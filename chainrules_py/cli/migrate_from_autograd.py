@@ -58,12 +58,16 @@ def migrated(text: str) -> Migrated:
     changes: list[tuple[int, int, int, str]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and _is_theirs(node.module or ""):
-            module = node.module or ""
-            _note(module, node.lineno, notes, [alias.name for alias in node.names])
+            module, names = node.module or "", [alias.name for alias in node.names]
+            new = _renamed(module)
+            if module in _INNER and _are_public(names):
+                new = f"{HERE}.extend"
+            else:
+                _note(module, node.lineno, notes, names)
             if any([alias.name == "*" for alias in node.names]) and module.endswith("numpy"):
                 notes.append(f"line {node.lineno}: import the names of {module} one by one")
             start = lines[node.lineno - 1].encode().index(module.encode(), node.col_offset)
-            changes.append((node.lineno, start, len(module.encode()), _renamed(module)))
+            changes.append((node.lineno, start, len(module.encode()), new))
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if not _is_theirs(alias.name):
@@ -82,6 +86,15 @@ def migrated(text: str) -> Migrated:
         raw = lines[line - 1].encode()
         lines[line - 1] = (raw[:start] + new.encode() + raw[start + length :]).decode()
     return Migrated("".join(lines), tuple(notes))
+
+
+_INNER = ("autograd.core", "autograd.tracer")
+"""Modules of autograd's engine; what is public of them is in ``autograd.extend``."""
+
+
+def _are_public(names: Sequence[str]) -> bool:
+    extend = importlib.import_module(f"{HERE}.extend")
+    return all([hasattr(extend, name) for name in names])
 
 
 def _is_theirs(module: str) -> bool:

@@ -536,6 +536,10 @@ def test_what_has_no_counterpart_is_told():
     assert moved.notes[0].startswith("line 1: autograd.numpy.numpy_jvps has no counterpart")
     assert moved.notes[1].startswith("line 2: what is called autograd.… after")
     assert migrated("import autograd_gamma\n").text == "import autograd_gamma\n"
+    for inner in ("core", "tracer"):
+        moved = migrated(f"from autograd.{inner} import primitive\n")
+        assert moved.text == "from chainrules_autograd.extend import primitive\n"
+        assert not moved.notes
 
 
 def test_migrate_says_that_nothing_changes(said):
