@@ -17,7 +17,6 @@ from chainrules_py.extend import (
     register_array_type,
     register_scalar_type,
     stood_for,
-    with_generators,
 )
 
 half: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -71,4 +70,3 @@ NUMPY = Library(
 for _cls in (np.ndarray, np.memmap, np.recarray):
     register_array_type(_cls, NUMPY)
 register_scalar_type(np.generic, array=np.ndarray)
-with_generators |= dict.fromkeys(("numpy.random", "random"), "chainrules_numpy.random_draw_advice")

@@ -20,7 +20,7 @@ from chainrules_numpy.late_alias import alias
 from chainrules_numpy.reduction_values_by_numpy import asks
 from chainrules_py import TracerError
 from chainrules_py import ops as v
-from chainrules_py.extend import Line, Lowering, aliases, caller, describe, picture, told
+from chainrules_py.extend import Line, Lowering, aliases, caller, describe, filled, picture, told
 
 _operation: Any
 _SINCE_2_5 = {"descending": None} if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else {}
@@ -278,7 +278,7 @@ def _escape(name: str) -> Callable[..., Any]:
         if name == "item":
             from chainrules_numpy.plain_number_advice import in_place  # loads much
 
-            write = f"use {in_place(line, of + (given and f'[{given}]'))}"
+            write = f"use {in_place(line, filled('{0}[{i}]', of, i=given) if given else of)}"
         if name in ("tofile", "dump", "dumps", "tobytes"):  # these do not return numbers
             write = f"use ignore_derivatives({of}).{name}({given}), which is a constant"
         fact = f"{name}() of {picture(x.__payload__)} would lose its derivative"

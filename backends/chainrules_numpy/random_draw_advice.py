@@ -35,7 +35,7 @@ MOVED = {
     ),
     "weibull": ("a=a size=", "{rng}.standard_exponential({size}) ** (1 / {a})"),
     "pareto": ("a=a size=", "np.expm1({rng}.standard_exponential({size}) / {a})"),
-    "power": ("a=a size=", "np.exp(-{rng}.standard_exponential({size}) / {a})"),
+    "power": ("a=a size=", "(-np.expm1(-{rng}.standard_exponential({size}))) ** (1 / {a})"),
     "multivariate_normal": (
         "mean=mean cov=cov size=n",
         "{mean} + {rng}.standard_normal(({size}, len({mean}))) @ np.linalg.cholesky({cov}).T",
@@ -129,7 +129,12 @@ def _moved(name: str) -> Any:
         nodes = {x: ast.parse(x, mode="eval").body for x in (*arguments, *keywords.values())}
         several = [x for x, node in nodes.items() if not _is_number(line, node)]
         # What draws vectors has axes beyond those of its size.
-        if "size" in rest and name != "multivariate_normal" and _has_axes(line, *nodes.values()):
+        # What NumPy makes on the line has axes, perhaps; what draws is not written twice.
+        made = [x for x in nodes if x[:1] in ("[", "(") or re.match(r"np\.(?!random)\w+\(", x)]
+        if "size" in rest and name != "multivariate_normal" and made:
+            shapes = ", ".join([f"np.shape({x})" for x in several])
+            keywords["size"] = shapes if len(several) == 1 else f"np.broadcast_shapes({shapes})"
+        elif "size" in rest and name != "multivariate_normal" and _has_axes(line, *nodes.values()):
             keywords["size"] = f"np.shape({' + '.join(several)})"
         return f"use {in_place(line, moved(name, line.owner() or 'rng', arguments, keywords))}"
 

@@ -100,7 +100,7 @@ _OF_OTHERS = {
     "grad": "leave it out: grad(f)(x) returns the gradient",
     "norm": "use np.linalg.norm({0}) for {0}.norm()",
     "numpy": "use {0} for {0}.numpy()",
-    "pow": "use {0}**p for {0}.pow(p)",
+    "pow": "use {0} ** p for {0}.pow(p)",
     "requires_grad": "leave it out: grad(f)(x) returns the gradient in x",
     "requires_grad_": "use {0} for {0}.requires_grad_()",
     "unsqueeze": "use np.expand_dims({0}, i) for {0}.unsqueeze(i)",

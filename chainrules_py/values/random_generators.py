@@ -9,7 +9,7 @@ from typing import Any
 
 _states: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Callable[[], Any]]]] = {}
 _shared: list[Any] = []
-with_generators: dict[str, str] = {}
+with_generators = dict.fromkeys(("numpy.random", "random"), "chainrules_numpy.random_draw_advice")
 """Modules with generators, each with the module that registers them, once the first is imported."""
 
 

@@ -78,6 +78,14 @@ def test_derivatives_near_zero_keep_their_digits(s, size):
     np.testing.assert_allclose([grad(f)(s), hessian(f)(s)], truth, rtol=2e-4)
 
 
+def test_a_function_that_is_not_smooth_enough_is_a_series_at_zero_alone():
+    phi = lambda r: (1 + r) * np.exp(-r)  # has r³
+    third = grad(grad(grad(lambda x: even(x * x, phi=phi))))(1e-4)
+    assert third == pytest.approx((2 - 1e-4) * math.exp(-1e-4))
+    second = grad(grad(lambda s: even(s, phi=phi)))(9e-9)
+    assert second == pytest.approx(math.exp(-math.sqrt(9e-9)) / math.sqrt(9e-9) / 4, rel=1e-3)
+
+
 def test_a_slope_at_zero_is_reported():
     with pytest.warns(DegeneracyWarning, match="not even"):
         even(0.0, phi=lambda r: np.exp(-r))

@@ -153,11 +153,15 @@ def even(s: Any, *, phi: Callable[[Any], Any]) -> Any:
     terms = taylor(phi, 0.0, 1.0, 2 * _derivative_order(s) + 1)
     message = "a function that even() is given has a slope at 0: it is not even"
     report(np.any((untraced(s) == 0) & (abs(untraced(terms[1])) > 1e-8)), message=message)
+    sizes = [float(abs(untraced(t))) for t in terms]
+    around = zip(sizes[2::2], sizes[3:-1:2], sizes[4::2], strict=False)
+    is_smooth = all([odd <= 1e-8 * (low * high) ** 0.5 for low, odd, high in around])
     terms = [t if isinstance(t, Tracer) else float(t) for t in terms[::2]]
-    # Derivatives of phi(sqrt(s)) have errors of 1e-16 / √s and 1e-16 / s√s; in the series a term of
+    # Derivatives of phi(sqrt(s)) have errors of 1e-16 / √s and 1e-16 / s√s; in the series the next
     # odd power may be missing, such as r⁵ of a Matérn kernel. Where it ends, both are alike.
-    low, high = [float(abs(untraced(t))) for t in (1.0, *terms, 0.0)[-3:-1]]
-    small = v.less_equal(s, (2.5e-9 if len(terms) > 2 else 1e-16) * low / high if high else 0.0)
+    low, high = (1.0, *sizes[::2], 0.0)[-3:-1]
+    end = (2.5e-9 if len(terms) > 2 else 1e-16) * low / high if high and is_smooth else 0.0
+    small = v.less_equal(s, end)
     near, far = v.where(small, s, 0.0), v.sqrt(v.where(small, 1.0, s))
     return v.where(small, functools.reduce(lambda y, c: y * near + c, terms[::-1]), phi(far))
 

@@ -54,8 +54,8 @@ of_order(v.polygamma, lambda _y, n, x: v.polygamma(n + 1, x), unstated)
 def binom_slope(y, n, k, in_n):
     """Differentiate Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1)); with 1/Γ where ψ may have poles."""
     poles = v.logical_or(k < -0.5, n - k < -0.5)
-    a, b = v.where(poles, 0, n - k) + 1, v.where(poles, 0, n if in_n else k) + 1
-    regular = y * (v.digamma(b) - v.digamma(a) if in_n else v.digamma(a) - v.digamma(b))
+    a, step = v.where(poles, 0, n - k) + 1, v.where(poles, 0, k if in_n else 2 * k - n)
+    regular = (y if in_n else -y) * digamma_rise(a, step)
     large = v.logical_and(poles, n > -1)
     beyond = binom_slope_beyond(v.where(large, n, 1), v.where(large, k, 3), in_n)
     poles = v.logical_and(poles, n <= -1)

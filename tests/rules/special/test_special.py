@@ -25,6 +25,7 @@ def slope(f):
 EXACT = [
     (v.gamma, mp.gamma, [0.1, 3.0, 20.5, -2.3]),
     (v.gammaln, lambda x: mp.log(abs(mp.gamma(x))), [1e-3, 5.0, 1e6, -2.3]),
+    (lambda x: v.binom(x, 0.25), lambda x: mp.binomial(x, 0.25), [3.5, 63.0, 66.0]),
     (lambda x: v.betaln(x, 0.5), lambda x: mp.log(mp.beta(x, 0.5)), [0.3, 63.9, 64.1, 1e6, 1e10]),
     (v.rgamma, mp.rgamma, [-3.0, -2.9999, -1.0, 0.0, 0.4999, 0.5, 5.5, -20.3]),
     (v.digamma, mp.digamma, [1e-3, 2.0, 1e4, -1.5]),
