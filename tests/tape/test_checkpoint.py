@@ -583,3 +583,18 @@ def test_a_step_that_differentiates_with_subscripts_runs_again_at_the_first_call
         "assert np.array_equal(kept, grad(lambda q: np.sum(step(step(q)) ** 3))(q))\n"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_generators_are_known_before_a_process_has_met_an_array():
+    script = (
+        "import numpy as np\n"
+        "from chainrules_py.testing import debug\n"
+        "from chainrules_tape import checkpoint, grad\n"
+        "rng, again = np.random.default_rng(0), np.random.default_rng(0)\n"
+        "draw = lambda q: np.sin(q * rng.standard_normal())\n"
+        "first, second = again.standard_normal(), again.standard_normal()\n"
+        "assert grad(checkpoint(draw))(1.0) == first * np.cos(first)\n"
+        "with debug():\n"
+        "    assert grad(draw)(1.0) == second * np.cos(second)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -490,8 +490,13 @@ def nnlf(dist: Any, theta: Any, x: Any) -> Any:
 
 def rvs(dist: Any, *args: Any, **options: Any) -> Any:
     """Draw constant numbers, which are moved and scaled by the parameters."""
-    size, seed = options.pop("size", None), options.pop("random_state", None)
-    shapes, loc, scale = dist._parse_args(*args, **options)
+    seed, (*given, size) = (
+        options.pop("random_state", None),
+        args  # the size is the last
+        if len(args) > dist.numargs + 1 + hasattr(dist, "pdf")
+        else (*args, options.pop("size", None)),
+    )
+    shapes, loc, scale = dist._parse_args(*given, **options)
     if any(map(varies, shapes)):
         reject(
             f"draws of {dist.name} have no derivative in its shapes {dist.shapes}; hold them fixed"

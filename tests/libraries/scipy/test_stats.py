@@ -556,3 +556,13 @@ def test_shapes_so_large_that_digamma_functions_cancel(name, size):
     with mpmath.workdps(60):
         known = [float(mpmath.diff(exact, mpmath.mpf(size), order)) for order in (1, 2)]
     np.testing.assert_allclose([grad(f)(size), grad(grad(f))(size)], known, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "draw", [lambda d: d.rvs(2.0, 4, random_state=1), lambda d: d.rvs(2.0, 0, 4, random_state=1)]
+)
+def test_the_size_of_a_draw_may_be_the_last_argument(draw):
+    np.testing.assert_array_equal(draw(stats.poisson), draw(scipy.stats.poisson))
+    norm = lambda m: stats.norm.rvs(m, 1.0, 4, random_state=1)
+    np.testing.assert_array_equal(norm(0.1), scipy.stats.norm.rvs(0.1, 1.0, 4, random_state=1))
+    assert grad(lambda m: np.sum(norm(m)))(0.1) == 4.0
