@@ -142,7 +142,12 @@ class Guards:
                 self._follow_all([*self._attributes(name, x, self._names)])
         self.lookups = [*self._found.values()]
         named = {**{x.name: x.value for x in self.lookups}, **given, **self._bound}
-        self._generators = {name: x for name, x in named.items() if is_generator(type(x))}
+        # One that has several names has the first.
+        self._generators = dict(
+            {
+                id(x): (name, x) for name, x in reversed(named.items()) if is_generator(type(x))
+            }.values()
+        )
         self.moving = [name for name, x in named.items() if is_moving(x)]
         self._lengths = {name: (x, len(x)) for name, x in named.items() if isinstance(x, GROWING)}
         self._states = self._drawing()
