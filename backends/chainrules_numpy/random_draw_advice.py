@@ -125,6 +125,10 @@ def _moved(name: str) -> Any:
     def given(line: Any) -> str:
         arguments, keywords = line.arguments, _keywords(line)
         parameters = [each.partition("=")[0] for each in MOVED[name][0].split()]
+        unpacked = [each for each in getattr(line.node, "keywords", ()) if each.arg is None]
+        if unpacked or any([x[:1] == "*" for x in arguments]):
+            names = ", ".join(parameters)
+            return f"use {moved(name, line.owner() or 'rng', parameters, {})}, of its {names}"
         rest = {*parameters[len(arguments) :]} - keywords.keys()
         nodes = {x: ast.parse(x, mode="eval").body for x in (*arguments, *keywords.values())}
         several = [x for x, node in nodes.items() if not _is_number(line, node)]

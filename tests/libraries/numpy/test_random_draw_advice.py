@@ -361,3 +361,18 @@ def test_an_operator_beside_a_draw():
     for write, f in programs.items():
         with pytest.raises(TracerError, match=re.escape(write.removeprefix("2.0 * "))):
             grad(f)(p)
+
+
+def test_a_draw_whose_arguments_are_unpacked():
+    rng, given, named = np.random.default_rng(0), (1.0,), {"scale": 1.0}
+    for f in (lambda s: rng.normal(s, *given), lambda s: rng.normal(s, **named)):
+        with pytest.raises(TracerError, match=r"use loc \+ scale \* rng\.standard_normal\(size\)"):
+            grad(f)(2.0)
+
+
+def test_a_power_draws_the_same_numbers():
+    first, second = np.random.default_rng(3), np.random.default_rng(3)
+    moved = (-np.expm1(-second.standard_exponential(5))) ** (1 / 2.5)
+    np.testing.assert_allclose(first.power(2.5, 5), moved, rtol=1e-12)
+    with pytest.raises(TracerError, match=r"use \(-np\.expm1\(-first\.standard_exponential\(5\)"):
+        grad(lambda a: np.sum(first.power(a, 5)))(2.5)
