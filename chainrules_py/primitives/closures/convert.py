@@ -276,7 +276,7 @@ class HigherOrder(Primitive[..., Any]):
             )
         if self.is_program and (not hosts or find_tracers(operands)):
             return self.__wrapped__(*operands, **options)
-        found = [closed(x) if callable(x) else x for x in operands]
+        found = [closed(x) if callable(x) else joining[1](x) if joining[0] else x for x in operands]
         if self.is_program and (find_tracers(found) or find_host((found,)) is None):
             return self.__wrapped__(*operands, **options)
         return super().__call__(*found, **options)

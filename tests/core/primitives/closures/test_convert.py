@@ -300,7 +300,26 @@ def captured_beside_others(x):
     return np.sum(v.fixed_point(lambda y: 0.1 * held["matrix"] @ y + held["plain"][0], np.ones(2)))
 
 
-@pytest.mark.parametrize("f", [captured_whole, captured_in_an_object, captured_beside_others])
+def given_to_a_root(x):
+    a = np.array([x[0] ** 2, x[2]])
+    return np.sum(v.root(lambda y, a: y**3 - a, a + 1.0, a))
+
+
+def given_to_an_ode(x):
+    times, a = np.array([0.0, 1.0]), np.array([x[0], x[1]])
+    return np.sum(v.odeint(lambda y, t, a: a * y, np.array([1.0, x[2]]), times, a))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        captured_whole,
+        captured_in_an_object,
+        captured_beside_others,
+        given_to_a_root,
+        given_to_an_ode,
+    ],
+)
 def test_an_array_of_traced_numbers_may_be_captured(f):
     """What was captured was not found in it, and the function gave what is traced."""
     slope, h = grad(f)(X), 1e-5
