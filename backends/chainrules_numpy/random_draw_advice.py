@@ -133,12 +133,13 @@ def _moved(name: str) -> Any:
         nodes = {x: ast.parse(x, mode="eval").body for x in (*arguments, *keywords.values())}
         several = [x for x, node in nodes.items() if not _is_number(line, node)]
         # What draws vectors has axes beyond those of its size.
-        # What NumPy makes on the line has axes, perhaps; what draws is not written twice.
+        of_parameters = "size" in rest and name != "multivariate_normal"
+        # What NumPy makes on the line may have axes; what draws is not written twice.
         made = [x for x in nodes if x[:1] in ("[", "(") or re.match(r"np\.(?!random)\w+\(", x)]
-        if "size" in rest and name != "multivariate_normal" and made:
+        if of_parameters and made:
             shapes = ", ".join([f"np.shape({x})" for x in several])
             keywords["size"] = shapes if len(several) == 1 else f"np.broadcast_shapes({shapes})"
-        elif "size" in rest and name != "multivariate_normal" and _has_axes(line, *nodes.values()):
+        elif of_parameters and _has_axes(line, *nodes.values()):
             keywords["size"] = f"np.shape({' + '.join(several)})"
         return f"use {in_place(line, moved(name, line.owner() or 'rng', arguments, keywords))}"
 

@@ -1,8 +1,8 @@
-"""Signatures of NumPy's compiled functions, which NumPy provides itself from 2.4 on.
+"""Signatures of NumPy's compiled functions, for ``python -OO``.
 
-Aliases are read against the parameters of their functions. NumPy 2.3 lacks the signatures of 199 of
-the 548 functions for which 2.4 has them; of the others 10 and 8 differ, by keywords that aliases do
-not take. The texts are those of 2.4: a test compares each with NumPy's signature.
+Aliases are read against the parameters of their functions. NumPy states those of its compiled
+functions in docstrings, which ``-OO`` drops. The texts are those of NumPy 2.4: a test compares each
+with NumPy's signature.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import ops as v
 from chainrules_py.extend import tell_parameters
 
 _UFUNC = "where=True, casting='same_kind', order='K', dtype=None, subok=True, signature=None"
@@ -137,13 +136,7 @@ def _function(text: str) -> Callable[..., Any]:
     return made
 
 
-def _counted(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Count as a NumPy number; older versions return a Python number, which has no dtype."""
-    return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims))[()]
-
-
 def tell() -> None:
     """Register these parameters with the core."""
-    v.count_nonzero.implement(_counted)
     for f, text in _told():
         tell_parameters(f, _function(text))

@@ -387,6 +387,9 @@ TOLD = {
         "write b = t.loc[:, 'a'].to_numpy() + np.zeros_like(x, shape=len(t)), and b[0] = x[0]"
     ),
     "grad(Buffered())(1.0)": ("write self.b = np.zeros_like(x, shape=2) before it is written to"),
+    "grad(Aliased())(1.0)": (
+        "make the whole array as self.b = self.b + np.zeros_like(x, shape=(2,)) before b is taken"
+    ),
     "grad(on_global)(TWO)": (
         "write b = STATE + np.zeros_like(x, shape=STATE.shape) before it is written to, and b for S"
     ),
@@ -539,6 +542,13 @@ class Buffered:
 
     def __call__(self, x):
         self.b[0] = x
+        return np.sum(self.b)
+
+
+class Aliased(Buffered):
+    def __call__(self, x):
+        b = self.b
+        b[0] += x
         return np.sum(self.b)
 
 

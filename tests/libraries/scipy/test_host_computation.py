@@ -13,8 +13,8 @@ import pytest
 
 import chainrules_scipy
 from chainrules_py import ChainRulesError, NotDifferentiableError, export
-from chainrules_scipy import by_numpy
-from chainrules_tape import grad
+from chainrules_scipy import by_numpy, integrate, optimize
+from chainrules_tape import grad, jvp
 from tests.libraries.scipy.samples.judge import samples
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
@@ -277,3 +277,30 @@ def test_functions_that_follow_the_text_of_scipy_run_on_the_host(name):
     slopes = [(f(a + t) - f(a - t)) / 2e-6 for t in steps]  # of analytic functions
     expected = np.reshape([np.vdot(slope, bar) for slope in slopes], (2, 2))
     np.testing.assert_allclose(pull(torch.tensor(bar))[0], expected, rtol=1e-7, atol=1e-8)
+
+
+class NoModelError(Exception):
+    pass
+
+
+def _rate(t, a):
+    if t > 0.9:
+        raise NoModelError("there is no model above 0.9")
+    return np.exp(-a * t)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: integrate.quad(lambda t: _rate(t, a), 0.0, 1.0)[0],
+        lambda a: integrate.solve_ivp(lambda t, y: _rate(t, a) * y, (0.0, 1.0), [1.0]).y[0, -1],
+        lambda a: optimize.brentq(lambda t: _rate(t, a) - 0.1, 0.0, 1.0),
+    ],
+)
+def test_an_error_of_a_program_leaves_scipy_as_it_is(f):
+    """Its class is of ``__main__`` or of a private module, as those of SciPy in C are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(NoModelError, "__module__", "__main__")
+        for run in (grad(f), lambda a: jvp(f, (a,), (1.0,))):
+            with pytest.raises(NoModelError, match="no model"):
+                run(2.0)
