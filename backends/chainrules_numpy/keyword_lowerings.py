@@ -136,7 +136,7 @@ def moved_beside(places: Any) -> Any:
     It is copied: tensors share memory with their source, and have no negative strides.
     """
     home = beside()
-    return places if home is None else home.asarray(np.array(places, order="C"))
+    return places if home is None else home.asarray(places.copy())
 
 
 def as_array(name: str, convert: Callable[[Any], Any] = array_of) -> Lowering:

@@ -103,6 +103,8 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
         curve = directions
     leaves, tree = flatten((x,))
     rows = [leaf_tangents("taylor", (x,), (t,)) for t in curve[:order]]
+    for outer in [notes[t.level] for t in find_tracers(leaves) if t.level in notes]:
+        outer.inside = True  # coefficients of what is linear do not depend on x
     level, given = new_level(), []
     for k, leaf in enumerate(as_arrays(leaves)):
         if kind_of(leaf) not in ("real", "complex", "int"):
@@ -217,10 +219,8 @@ class Series(ArrayLike):
     __dispatch_type__: ClassVar[type]
 
     def __init__(self, value: Any, level: int, terms: Sequence[Any], stack: Any = None) -> None:
-        self.payload = value
-        self.terms = tuple(terms)
-        self.stack = stack
-        self._level = level
+        self.payload, self.stack = value, stack
+        self.terms, self._level = tuple(terms), level
 
     __setitem__: Any = _write
     __iadd__: Any = _write_by
