@@ -114,11 +114,9 @@ class BareTape(list[tuple[Any, ...]]):
     ) -> None:
         if len(modules) != met[0]:
             see_operators()
-        self.guard = guard
-        self.held = guard.held
+        self.guard, self.held = guard, guard.held
         self.level = new_level()
-        self.classes = classes
-        self.persistent = persistent
+        self.classes, self.persistent = classes, persistent
         self.notes = notes
         self.folds: Any = None  # for tapes that drop records and recompute them
 

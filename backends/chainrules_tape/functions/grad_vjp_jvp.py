@@ -342,6 +342,9 @@ def value_and_grad(
     )
 
 
+_nothing = Guard("off")
+
+
 # One function for both: a further Python call would be a tenth of the smallest gradient's cost.
 def _differentiating(
     f: Callable[..., Any],
@@ -370,6 +373,7 @@ def _differentiating(
             found = (
                 run.pull_sparsely(seeds) if sparse else pulled(run, seeds, of_chosen, xs, has_aux)
             )
+            run.tape.guard, run.tape.held = _nothing, _nothing.held  # f may have kept its values
             if run.tree.is_flat and all(map(numbers.__getitem__, map(type, found))):
                 bars: Any = tuple(found)  # numbers are returned unchanged
             else:

@@ -635,3 +635,20 @@ def test_a_library_that_says_nothing_of_its_memory_is_left_alone():
     guard.check()
     guard.release()
     assert seen == [False, False]
+
+
+@pytest.mark.parametrize("derivative", [grad, value_and_grad])
+@pytest.mark.parametrize("taken_in", [0, 1])
+def test_a_loss_that_is_stored_keeps_no_array(derivative, taken_in):
+    stored, data = [], [np.arange(200.0) for _ in range(12)]
+
+    def loss(w, data):
+        stored.append(sum([np.sum(w * x) for x in data]))
+        return stored[-1]
+
+    references = list(map(weakref.ref, data))
+    derivative(loss, argnums=taken_in)(np.ones(200), data)
+    del data
+    gc.collect()
+    assert [r() for r in references] == [None] * 12
+    assert np.isclose(float(stored[0]), 12 * np.sum(np.arange(200.0)))
