@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
@@ -226,12 +227,19 @@ def stands_for(
 
 
 def _taken_where_called(native: Any) -> Any:
-    """Return the advice to take ours, for no line that calls another function, as that calls it."""
+    """Return the advice to take ours, for a line that calls SciPy's, and none for other functions.
+
+    If the line calls ours, its argument has to be constant.
+    """
     if not inspect.isfunction(native):
         return taken_from(native)
-    names = native.__name__, None  # objects that hold a function have no name
+    name, theirs = native.__name__, taken_from(native)
+    ours = {
+        None: theirs,  # objects that hold a function have no name
+        name: f"use ignore_derivatives({{x}}), as {name} has no derivative in that argument",
+    }
     return lambda line: (
-        taken_from(native) if getattr(line.function, "__name__", None) in names else None
+        theirs if line.function is native else ours.get(getattr(line.function, "__name__", None))
     )
 
 
@@ -322,7 +330,7 @@ def refused(module: Any, lines: Mapping[str, str]) -> None:
         if native is not None:
             advise(native.__init__ if is_class else native, says)
         if inspect.isroutine(native):
-            place(native, functools.partial(_refuse, says))
+            place(native, functools.wraps(native)(functools.partial(_refuse, says)))
 
 
 def _refuse(says: str, *_: Any, **__: Any) -> NoReturn:
@@ -333,7 +341,7 @@ def attribute(module: str, table: Mapping[str, Any], name: str) -> Any:
     """Return an entry of a module's table, as its ``__getattr__`` does."""
     if name not in table:
         reject(f"module {module!r} has no attribute {name!r}", AttributeError)
-    return table[name]
+    return vars(sys.modules[module]).setdefault(name, table[name])  # where messages look for it
 
 
 def described(function: F, native: Any, says: str = "") -> F:
@@ -378,7 +386,15 @@ def of_values(f: Callable[..., Any], args: Any = ()) -> Callable[..., Any]:
     SciPy searches with it, and it may make plain arrays: nothing in it is differentiated.
     """
     tree = Tree((closed(f), args))
-    plain = [readable(x) if isinstance(x, Tracer) else x for x in tree.leaves]
+    # A program that is being recorded raises here, before SciPy's C code reads a number.
+    plain = [
+        np.asarray(untraced(x), float)
+        if is_asked_again(untraced(x))
+        else readable(x)
+        if isinstance(x, Tracer)
+        else x
+        for x in tree.leaves
+    ]
     function, rest = tree.build(plain)
     return lambda *xs: function(*xs, *rest)
 

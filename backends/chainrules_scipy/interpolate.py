@@ -33,7 +33,7 @@ from chainrules_scipy.installation import (
     taken_from,
 )
 from chainrules_scipy.result_checks import Beside, agreeing, of_both, plainly
-from chainrules_scipy.source_copies import follow_all, follow_class, followed
+from chainrules_scipy.source_copies import follow_all, follow_class, followed, instead_of
 
 __all__ = [
     "Akima1DInterpolator",
@@ -225,8 +225,9 @@ class PiecewisePolynomial(Beside):
 
         def up_to(x: Any) -> Any:
             x = array_of(x)
-            if how != "periodic":
-                return whole.at(x, 0, bool(how))
+            if how != "periodic":  # SciPy's splines are zero beyond their ends, its PPoly unknown
+                clips = not how and isinstance(self, Spline)
+                return whole.at(v.clip(x, start, end) if clips else x, 0, bool(how))
             turns = np.floor_divide(readable(x - start), readable(end - start))
             before, after, y = (
                 whole.at(z, 0, True) for z in (start, end, start + (x - start) % (end - start))
@@ -257,8 +258,7 @@ class PiecewisePolynomial(Beside):
             return self.derivative(-nu)
         c = self.powers
         for _ in range(nu):
-            powers = np.reshape(np.arange(c.shape[0], 0, -1.0), (-1,) + (1,) * (c.ndim - 1))
-            high = c / powers
+            high = c / np.reshape(np.arange(c.shape[0], 0, -1.0), (-1,) + (1,) * (c.ndim - 1))
             h = v.reshape(self.knots[1:] - self.knots[:-1], shape=(-1,) + (1,) * (c.ndim - 2))
             areas: Any = sum(high[i] * h ** (c.shape[0] - i) for i in range(c.shape[0]))
             before = v.cumulative_sum(areas, axis=0)[:-1]
@@ -281,8 +281,7 @@ class PiecewisePolynomial(Beside):
         t, c = x - v.take(self.knots, piece, axis=0), self.powers
         t = v.reshape(t, shape=(*t.shape, *(1,) * (c.ndim - 2)))
         y: Any = None
-        for i in range(c.shape[0] - nu):
-            power = c.shape[0] - 1 - i
+        for i, power in enumerate(range(c.shape[0] - 1, nu - 1, -1)):
             term = v.take(c[i], piece, axis=0) * math.perm(power, nu)
             y = term if y is None else y * t + term
         if y is None:
@@ -307,9 +306,8 @@ def hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> PiecewisePol
 def PPoly(known: Any, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:  # noqa: N802
     """Make a piecewise polynomial, with derivatives in coefficients, knots and points."""
     c = array_of(c)
-    others = (i for i in range(c.ndim) if i not in (axis, axis + 1))
-    c = v.permute_dims(c, axes=(axis, axis + 1, *others))
-    return PiecewisePolynomial(c, x, extrapolate, axis)
+    order = sorted(range(c.ndim), key=lambda i: i not in (axis, axis + 1))
+    return PiecewisePolynomial(v.permute_dims(c, axes=tuple(order)), x, extrapolate, axis)
 
 
 def fitted(fit: Callable[[Any, Any], Any], y: Any, bc_type: Any) -> tuple[Any, Any]:
@@ -424,7 +422,10 @@ def Akima1DInterpolator(  # noqa: N802
     return hermite(x, y, v.where(some, mixed, flat), known.extrapolate, axis)
 
 
-FOLLOWED: dict[str, Any] = follow_all(native, "krogh_interpolate", "make_splprep", "make_splrep")
+instead_of(native.PchipInterpolator, PchipInterpolator)
+FOLLOWED: dict[str, Any] = follow_all(
+    native, "krogh_interpolate", "make_splprep", "make_splrep", "pchip_interpolate"
+)
 KroghInterpolator = follow_class(native.KroghInterpolator, "__call__", "derivative", "derivatives")
 
 
@@ -481,7 +482,8 @@ class Spline(PiecewisePolynomial):
         """Return the integral from the first of all knots, which is a spline too."""
         return self.derivative(-nu)  # type: ignore[no-any-return]
 
-    def __iter__(self) -> NoReturn:
+    @property
+    def _t(self) -> NoReturn:
         reject("PPoly.from_spline(s) has no derivative: write s itself, which has the same values")
 
 
@@ -614,6 +616,9 @@ refused(
         "RectBivariateSpline": _GRID,
         "SmoothBivariateSpline": _GRID,
         "LSQBivariateSpline": _GRID,
+        "NdBSpline": _GRID,
+        "BPoly": "write PPoly(c, x) of the coefficients of powers, the highest first",
+        "NdPPoly": "write PPoly(c, x)(xp) along one axis, and then along the next",
     },
 )
 

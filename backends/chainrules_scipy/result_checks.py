@@ -179,6 +179,7 @@ class Beside:
 
     theirs: Any = None
     _holds_traced = True
+    __class__: Any = property(lambda self: type(self if self.theirs is None else self.theirs))
 
     def __init_subclass__(cls) -> None:
         # Python up to 3.12 loses one that is inherited, as is said in
