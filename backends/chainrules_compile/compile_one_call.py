@@ -17,6 +17,7 @@ from chainrules_compile.errors import MISS, Unfit, Written
 from chainrules_compile.guards import Guards
 from chainrules_compile.passes import Pass
 from chainrules_compile.passes.dead_code import without_dead_code
+from chainrules_compile.recorded_values import plain
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.recording_refusals import defects
 from chainrules_compile.result_checks import check_results, raise_first
@@ -199,11 +200,11 @@ class Making:
             raise Written(written)
         raise_first(recorder)
         recorder.check()
-        leaves, tree = flatten(y)
-        del y
+        # A tree keeps a registered structure whole, and with it what the function computed.
+        leaves, tree = flatten(y)[0], flatten(plain(y))[1]
         check_results(leaves, self.guards)
         outputs = tuple([recorder.operand(x) for x in leaves])
-        del leaves
+        del y, leaves
         entry.forget()
         if recorder.alive():
             gc.collect()  # frees reference cycles

@@ -85,7 +85,7 @@ class _Frule:
             return y, ZeroTangent() if _has_tangent(y) else NoTangent()
         given = tuple([t for t, w in zip(tangents, bound.wanted, strict=True) if w])
         y, y_dot = _told(bound.run, given, *operands, **options)
-        return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
+        return y, own(deliver(unthunk(y_dot)), tuple(flatten((y, operands, given))[0]))
 
     def __repr__(self) -> str:
         return "<frule: y, y_dot = frule((x_dot, ...), f, x, ...)>"

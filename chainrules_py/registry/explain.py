@@ -8,7 +8,7 @@ from typing import Any
 from chainrules_py.errors import AmbiguousRuleError, NoRuleError
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.aliases.alias import Contested, aliases
-from chainrules_py.primitives.method_table import signature_text
+from chainrules_py.primitives.method_table import _accepts, signature_text
 from chainrules_py.primitives.plugins import module_of, root_of, see, see_about, see_all
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, stated, unbind
@@ -52,7 +52,15 @@ def missing_rule(f: Any, operands: tuple[type, ...], mode: str | None = None) ->
     stated = [f"there is one for {_line(s)}" for s in known]
     if len(stated) > 1:
         stated = [f"{stated[0]}, and {len(stated) - 1} more: rules_for({primal.__name__})"]
-    given = [said for cls, said in _NO_NUMBERS.items() if any(issubclass(c, cls) for c in operands)]
+    given = [
+        said
+        for cls, said in _NO_NUMBERS.items()
+        if any(
+            issubclass(c, cls)
+            and all(_accepts((*s.signature, *[s.varargs] * (i + 1))[i], c) is False for s in known)
+            for i, c in enumerate(operands)
+        )
+    ]
     write = [*about, *given, f"write {primal.stated_by.format(primal.__name__)}"][0]
     engines = dict(plugins.announced("chainrules_py.exporters"))
     for cls in operands:

@@ -67,14 +67,11 @@ def enter(statement: Statement) -> None:
             over = (
                 ""
                 if statement.source.by_call
-                else (
-                    f", in a notebook by unregister({name}), or write "
-                    f"@{statement.recipe.constructor}({name}, override=True)"
-                )
+                else f", or write @{statement.recipe.constructor}({name}, override=True)"
             )
             raise RuleError(
                 f"{name} has two rules for the same types, at {other.source.where} and at "
-                f"{statement.source.where}; delete one{over}"
+                f"{statement.source.where}; delete one, in a notebook by unregister({name}){over}"
             )
     stated[statement.primal] = None
     # A primal that was never looked up is in no cache: functions that are repeatedly created

@@ -380,7 +380,11 @@ def mirrored(t: Any, of: StructureSpace) -> Any:
             f"Tangent[{of.primal_type.__qualname__}](...), or a plain container like it"
         )
     items = dict(fields_of(t))
-    if not issubclass(type(t), dict) and len(items) == len(of.fields):
+    if (
+        isinstance(t, (tuple, list))
+        and issubclass(of.primal_type, tuple)
+        and len(items) == len(of.fields)
+    ):
         items = dict(zip(of.fields, items.values(), strict=True))  # a tuple for a namedtuple
     check_keys(of.primal_type, items, of.fields)
     if gone := [k for k, part in of.fields.items() if k not in items and not is_zero(part)]:

@@ -459,7 +459,7 @@ def again_line(
 
 def _literal(place: str, x: Any) -> str:
     """Write a value as a literal; a large array is referred to by its place in the report."""
-    if isinstance(x, np.ndarray) and x.size <= _SHOWN:
+    if type(x) is np.ndarray and x.size <= _SHOWN:
         shape = f".reshape({x.shape})" if 0 in x.shape else ""
         return f"np.array({x.tolist()!r}, np.{x.dtype}){shape}"
     if isinstance(x, (bool, int, float, complex, str, type(None))):

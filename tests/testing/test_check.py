@@ -450,6 +450,20 @@ def test_halves_take_the_settings_of_the_whole():
         assert "axis=1, vary=False, rtol=1e-06, seed=3" in found.again
 
 
+def test_an_array_of_a_subclass_is_named_by_its_place():
+    f, labelled = primitive(lambda x: np.sin(x)), type("Labelled", (np.ndarray,), {})
+    rrule.register(f, types=(labelled,))(lambda x: (f(x), lambda t: (t * np.cos(x),)))
+    report = check_rule(f, Y.view(labelled), checks=("value",))
+    assert report.again == "check_rule(f, report.operands[0], seed=0)"
+
+
+def test_single_precision_is_checked_in_structures_too():
+    f = primitive(lambda p: np.sin(p["x"]))
+    rrule.register(f, types=(dict,))(lambda p: (f(p), lambda t: ({"x": t * np.cos(p["x"])},)))
+    for x in (Y, np.float64(0.5)):
+        assert check_rule(f, {"x": x}).verdict("float32") == "passed"
+
+
 def test_a_push_alone_is_compared_with_differences():
     """Without a pull no other check sees a factor in it for what it is."""
     f = primitive(lambda x: np.sin(x))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py import LinearMap, Primitive, ops, primitive, rrule, rule
+from chainrules_py import LinearMap, Primitive, ZeroTangent, ops, primitive, rrule, rule
 from chainrules_py import ops as v
 from chainrules_py.testing import RuleCheckError, backend, check_rule
 from chainrules_py.testing.cases.calls_from_samples import instances
@@ -58,6 +58,30 @@ def triangle_rule(x, *, mode="upper"):
     return part(x), (LinearMap(part, part),)
 
 
+@primitive
+def entry(p):
+    return p["a"]
+
+
+@rule(entry)
+def entry_rule(p: dict):
+    return p["a"], (LinearMap(lambda t: t["a"], lambda c: {"a": c, "b": ZeroTangent()}),)
+
+
+class Labelled(np.ndarray):
+    """A subclass of NumPy's arrays that a rule may be for."""
+
+
+@primitive
+def labelled_sin(x):
+    return np.sin(x)
+
+
+@rule(labelled_sin)
+def labelled_sin_rule(x: Labelled):
+    return np.sin(x), (LinearMap(lambda t: np.cos(x) * t, lambda c: np.cos(x) * c),)
+
+
 RIGHT = {
     # LAPACK makes finite eigenvalues of two by two with a NaN.
     "eigvalsh": lambda: check_rule(np.linalg.eigvalsh, SYMMETRIC[:, :2, :2]),
@@ -71,6 +95,8 @@ RIGHT = {
     "moveaxis": lambda: check_rule(np.moveaxis, REAL[0, 0], 0, 0),
     "moveaxis of a matrix": lambda: check_rule(np.moveaxis, REAL[0], 0, 1),
     "numbers of 80 bits": lambda: check_rule(v.sin, REAL[0, 0].astype(np.longdouble)),
+    "an entry that a push picks": lambda: check_rule(entry, {"a": REAL[0], "b": REAL[1]}),
+    "a rule for a subclass": lambda: check_rule(labelled_sin, REAL[0, 0].view(Labelled)),
     "text that the rule looks up": lambda: check_rule(triangle, REAL[0], mode="upper"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -28,7 +29,13 @@ def by_a_branch(t, x):
     return t * np.cos(x) if float(x[0]) < 10.0 else t
 
 
-@pytest.mark.parametrize("half", [through_a_buffer, through_asarray, by_a_branch])
+def by_what_catches_errors(t, x):
+    return t * np.array([float(mpmath.cos(x[i])) for i in range(3)])
+
+
+@pytest.mark.parametrize(
+    "half", [through_a_buffer, through_asarray, by_a_branch, by_what_catches_errors]
+)
 def test_second_order_of_a_rule_for_numpy_is_skipped(half):
     f = halves(np.sin, half, half)
     report = check_rule(f, X, vary=False)

@@ -176,7 +176,11 @@ class GeneralRecipe(_Written, SharedRun):
                         continue
                     t = aligned(unthunk(t), _axes(y)) if align else t() if type(t) is Thunk else t
                     term = (half or _half(None, "push", statement))(t, *saved)
-                    term = unthunk(term) if isinstance(term, AbstractTangent) else term
+                    term = (
+                        given(term, statement)
+                        if term is None or isinstance(term, AbstractTangent)
+                        else term
+                    )
                     if type(y) is StructureSpace:
                         term = mirrored(term, y)
                     if batch:  # terms do not broadcast against each other behind the batch axis

@@ -126,3 +126,38 @@ def test_the_first_call_of_a_process_is_advised_as_later_ones():
         strict=True,
     ):
         assert advised in line
+
+
+TEXTLESS = """
+import numpy as np
+from chainrules_tape import grad
+def show(f, x):
+    try:
+        grad(f)(x)
+    except Exception as error:
+        print(type(error).__name__, *str(error).splitlines()[-1:])
+show(lambda t: np.sum(np.hypot(np.array([t, 1.0]), 2)), 1.0)
+show(lambda t: np.sum(np.arctan2(np.array([t, 1.0]), 2)), 1.0)
+show(lambda t: np.sum(np.sin(np.array([t, 1.0]))), 1.0)
+show(lambda t: np.interp(0.5, [0, 1], np.array([t, 1.0])), 1.0)
+show(lambda t: [*np.nditer(t)][0], np.ones(2))
+show(lambda t: np.max(np.ones(2), initial=t), 1.0)
+show(lambda z: np.vectorize(lambda x: x * x)(z).real, 1.0 + 1j)
+show(lambda z: np.sum([z, z]).real, 1.0 + 1j)
+show(lambda m: np.array(2.0).std(mean=m), 1.0)
+"""
+
+
+IMPORTED = "after 'from chainrules_numpy.composites.mapping import vectorize'"
+
+
+def test_what_is_advised_without_source_text():
+    run = [sys.executable, "-c", TEXTLESS]
+    said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said == [
+        *["TracerError   use np.stack of the numbers"] * 5,
+        "TracerError   use np.maximum(np.max(x), initial)",
+        f"TracerError   use vectorize(f)(x), {IMPORTED}",
+        "TracerError   use NumPy's functions of x, not plain ones",
+        "TracerError   write np.var(a, mean=m) for a.var(mean=m), and np.std for the method std",
+    ]

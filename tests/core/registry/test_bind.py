@@ -110,3 +110,12 @@ def test_what_a_function_captured_is_differentiated_in_every_nesting(operation, 
 
     found = OUTER[outer](f, 0.9)
     assert np.isclose(found, (f(0.9 + h) - f(0.9 - h)) / (2 * h), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("y_dots", [(None, 1.0), (1.0, None)])
+def test_a_push_that_gives_none_is_named(y_dots):
+    f = primitive(lambda x, y: x + y)
+    maps = tuple([LinearMap(lambda t, y_dot=y_dot: y_dot, lambda c: c) for y_dot in y_dots])
+    rule(f, types=(float, float))(lambda x, y: (x + y, maps))
+    with pytest.raises(ChainRulesError, match=r"<rule .* at .*test_bind.py:\d+> gave None"):
+        jvp(f, (1.0, 2.0), (1.0, 1.0))

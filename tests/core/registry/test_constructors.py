@@ -154,7 +154,7 @@ def test_a_constructor_above_a_rule_without_its_primal_is_refused_at_once(constr
 def test_a_second_scalar_rule_has_no_override_to_be_given():
     doubled = primitive(lambda x: x + x)
     scalar_rule(doubled, lambda _y, _x: 2.0)
-    with pytest.raises(RuleError, match=r"two rules for the same types, .*; delete one$"):
+    with pytest.raises(RuleError, match=r"; delete one, in a notebook by unregister\(.*\)$"):
         scalar_rule(doubled, lambda _y, _x: 2.0)
 
 

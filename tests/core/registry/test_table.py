@@ -467,6 +467,18 @@ def test_no_rule_says_what_there_is_and_what_to_write():
     assert "@rule(narrow)" in text
 
 
+@pytest.mark.parametrize(
+    "operands, told",
+    [((1, "s"), "write @rule(named)"), (("s", "s"), "a text is no number; give a number")],
+)
+def test_an_operand_that_the_rule_takes_is_not_blamed(operands, told):
+    f = fresh("named", 2)
+    rule(f, types=(float, str))(lambda x, y: x)
+    with pytest.raises(NoRuleError) as error:
+        rrule(f, *operands)
+    assert told in str(error.value)
+
+
 def test_a_missing_half_is_named():
     f = fresh()
 

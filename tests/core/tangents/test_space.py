@@ -15,7 +15,9 @@ from chainrules_py import (
     ProjectionError,
     Tangent,
     ZeroTangent,
+    primitive,
     project,
+    rrule,
     space,
     unthunk,
     zero_tangent,
@@ -304,3 +306,11 @@ def test_no_word_about_a_precision_that_nobody_asked_for():
         np.testing.assert_array_equal(grad(lambda n: (n * a)[0])(counts), [0.5, 0.0, 0.0])
         square = lambda x: x * a * jax.numpy.arange(3)
         np.testing.assert_allclose(jacobian(square)(2.0), [0.0, 0.5, 1.0])
+
+
+@pytest.mark.parametrize("kind", [tuple, list])
+def test_the_entries_of_a_dict_have_no_order(kind):
+    f = primitive(lambda p: p["a"] * p["b"] ** 2)
+    rrule.register(f, types=(dict,))(lambda p: (f(p), lambda c: (kind((9 * c, 12 * c)),)))
+    with pytest.raises(ProjectionError, match="dict has no fields 0, 1; its fields are: b, a"):
+        rrule(f, {"b": 3.0, "a": 2.0})[1](1.0)

@@ -81,6 +81,15 @@ def test_what_an_argument_holds_beside_its_fields_is_compared(name, target):
     assert len(c.programs) == 2
 
 
+def test_a_registered_structure_is_returned():
+    c = compile(lambda x: (Shifted(2.0 * x, 7.0), np.sum(x)), strict=True)
+    for x in (X, X + 1.0, X):
+        shifted, total = c(x)
+        assert (shifted.c.tolist(), shifted.shift, total) == ((x + x).tolist(), 7.0, sum(x))
+        shifted.c[:] = 0.0  # the program keeps a structure of its own
+    assert len(c.programs) == 1
+
+
 def test_what_a_constructor_computes_anew_is_part_of_the_program():
     c = compile(lambda p: p.c * p.norm)
     for factor in (1.0, 2.0, 3.0):
