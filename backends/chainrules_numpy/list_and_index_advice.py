@@ -41,7 +41,7 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
         return _index(line)
     if error is not None and line.library:  # it was traced, or pandas refuses to store it
         return _buffer(line) if "Invalid value" in str(error) else None
-    return _stacked(line) or _of_plain(line) or (_buffer(line) if error is None else None)
+    return _stacked(line) or of_plain(line) or (_buffer(line) if error is None else None)
 
 
 _METHODS = frozenset(
@@ -65,7 +65,7 @@ _METHODS = frozenset(
 """Methods of arrays that compute what the function of the same name does."""
 
 
-def _of_plain(line: Line) -> str | None:
+def of_plain(line: Line) -> str | None:
     """Return the function in place of a method of a plain array, which is not traced, or None."""
     call = line.node
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
@@ -103,9 +103,7 @@ def _stacked(line: Line) -> str | None:
     """Return a NumPy call with ``np.stack`` around its list, or None."""
     call, function = line.node, line.function
     if function is np.full and (made := _of_objects(line, call)):
-        from chainrules_numpy.plain_number_advice import in_place  # loads much
-
-        return f"use {in_place(line, ast.unparse(made))}"
+        return f"use {ast.unparse(made)}"
     if isinstance(call, ast.Call) and (of_several := _of_several(line, call)):
         return f"use {of_several}"
     if function in (np.pad, np.piecewise) and (padded := _padded(line, call)):
@@ -121,7 +119,7 @@ def _stacked(line: Line) -> str | None:
     if (
         not isinstance(call, ast.Call)
         or module.partition(".")[0] != "numpy"
-        or name in (*_JOINERS, *_SHAPED, "piecewise")
+        or name in (*_JOINERS, *_SHAPED, "piecewise", "nditer")
     ):
         return None
     for place, arg in enumerate(call.args):
@@ -184,10 +182,12 @@ def _is_array(line: Line, node: ast.AST) -> bool:
 def _of_objects(line: Line, node: Any) -> ast.expr | None:
     """Return ``np.stack`` of the contents of an object array, as an expression, or None."""
     maker = getattr(line.value_of(getattr(node, "func", None)), "__name__", "")
-    if maker == "full" and len(node.args) == 2 and any(line.traced(node.args[1])):
-        shape, filled = node.args
-        ones = ast.parse(f"np.ones({ast.unparse(shape)})", mode="eval").body
-        return ast.BinOp(filled, ast.Mult(), ones)
+    if maker == "full" and len(node.args) > 1 and any(line.traced(node.args[1])):
+        shape, filled, *dtype = node.args
+        like = ast.parse("np.full_like", mode="eval").body
+        return ast.Call(
+            like, [filled, filled, *dtype], [ast.keyword("shape", shape), *node.keywords]
+        )
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.List):
         holds = maker in _MAKERS and any(line.traced(node.args[0]))
         return stacked_list(node.args[0]) if holds else None

@@ -16,7 +16,10 @@ _PLAIN = f"a masked array holds plain numbers alone: {INSTEAD}"
 def _chosen(line: Any) -> str:
     """Suggest the elements that a mask leaves, in place of a masked array of them."""
     mask = line.option("mask")
-    chosen = f"use {{0}}[~np.array({mask}, bool)], and np for np.ma"
+    chosen = (
+        f"use {{0}}[~np.array({mask}, bool)], and np for np.ma, or np.where({mask}, fill, {{0}}), "
+        "which is filled"
+    )
     return _PLAIN if mask is None else chosen
 
 

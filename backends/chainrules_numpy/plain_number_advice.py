@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Line, advise, filled, suggestion
+from chainrules_py.extend import Line, advise, filled, find_tracers, suggestion
 
 _name: str
 
@@ -74,7 +74,9 @@ def in_place(line: Line, write: str) -> str:
     return write if closed or not {*beside} & {*"*/+-@%&|^~.["} else f"({write})"
 
 
-_EXPRESSION = re.compile(r"use (.+?)((?:, (?:which|whose|and) | after '| for its ).*)?", re.DOTALL)
+_EXPRESSION = re.compile(
+    r"use (.+?)((?:, (?:which|whose|and) |,? after '| for its ).*)?", re.DOTALL
+)
 
 
 def closed_off(advice: Any) -> Any:
@@ -169,8 +171,8 @@ def _vectorized(line: Any) -> str:
     """Suggest the vectorize that traces, of the function that the one of NumPy calls."""
     called = line.node and line.node.func
     written = isinstance(called, ast.Call) and called.args
-    f = ast.unparse(called.args[0]) if written else f"{line.called}.pyfunc"
-    return f"use vectorize({f})({', '.join(line.arguments)}), {_VECTORIZE}"
+    f = ast.unparse(called.args[0]) if written else f"{line.called}.pyfunc" if called else "f"
+    return f"use vectorize({f})({', '.join(line.arguments or ['x'])}), {_VECTORIZE}"
 
 
 def _array(write: str) -> Any:
@@ -225,6 +227,60 @@ def _fit(of: str, write: str, *kept: str) -> Any:
     return given
 
 
+def _iterated(line: Line) -> str:
+    """Suggest the elements of one array, or of several beside each other."""
+    call: Any = line.node
+    given = call.args[0] if call.args else ast.Name("x")
+    arrays = list(map(ast.unparse, getattr(given, "elts", [given])))
+    x = arrays[0]
+    if len(call.args) > 1 or call.keywords or "None" in arrays:
+        return f"loop over i in np.ndindex({x}.shape), with {x}[i] for the element"
+    if isinstance(line.resolved(given), (list, tuple)):
+        arrays.append(f"*{arrays.pop()}")
+    elif len(arrays) == 1:
+        return f"use np.ravel({x})"
+    return f"use zip(*map(np.ravel, np.broadcast_arrays({', '.join(arrays)})))"
+
+
+_call, _make = np.polynomial.Polynomial.__call__, np.polynomial.Polynomial.__init__  # of all series
+_KINDS = {
+    "chebyshev": "cheb",
+    "hermite": "herm",
+    "hermite_e": "herme",
+    "laguerre": "lag",
+    "legendre": "leg",
+}
+_SERIES = {of.title().replace("_", ""): f"np.polynomial.{of}.{name}" for of, name in _KINDS.items()}
+
+
+def _series(line: Line) -> str | None:
+    """Suggest the function that a series of np.polynomial calls: its operators trace."""
+    codes = _call.__code__, _make.__code__
+    frame = next(f for f in line.library if f.f_code in codes)
+    p, shown = frame.f_locals["self"], line.called or "p"
+    home = _SERIES.get(type(p).__name__, "np.polynomial.polynomial.poly")
+    if frame.f_code is codes[1]:  # of traced coefficients
+        powers = home.endswith(".poly")
+        write = f"{home}val(x, {{0}})" if powers else f"{home}vander(x, len({{0}}) - 1) @ {{0}}"
+        whole = frame.f_locals["domain"] is None
+        return f"use {write} for its values at an array x" if whole else None
+    x = f"{shown}.mapparms()[0] + {shown}.mapparms()[1] * {{0}}"
+    x = "{0}" if np.array_equal(p.domain, p.window) else x
+    return f"use {home}val({x}, {shown}.coef)"
+
+
+def _of_traced(vander: str) -> Any:
+    """Return advice for the values of a series whose coefficients are traced, at plain points."""
+
+    def given(line: Line) -> str:
+        x: Any = next(iter(getattr(line.node, "args", ())), None)
+        number = isinstance(x, ast.Constant) or isinstance(line.resolved(x), (float, int))
+        write = "({1}.dtype.type({0}), len({1}) - 1)[0] @ {1}"  # as wide as the coefficients
+        return f"use {vander}{write}" if number else f"use {vander}({{0}}, len({{1}}) - 1) @ {{1}}"
+
+    return given
+
+
 _SQUARES, _ONE = "np.sum((np.stack({0}) - {1}) ** 2)", ", ddof=1"
 INSTEAD: dict[Any, Any] = {
     np.array: _array("np.copy({0})"),
@@ -241,8 +297,9 @@ INSTEAD: dict[Any, Any] = {
     np.asarray_chkfinite: "use {0}, and np.isfinite({0}).all()",
     np.ascontiguousarray: "use np.copy({0})",
     np.asfortranarray: "use np.copy({0}, order='F')",
-    np.full: "use {1} * np.ones({0})",
-    np.nditer: "use np.ravel({0})",
+    np.full: "use np.full_like({1}, {1}, shape={0})",
+    np.ndenumerate.__init__: "use ((i, {0}[i]) for i in np.ndindex({0}.shape))",
+    np.nditer: _iterated,
     np.lib.stride_tricks.as_strided: "use np.lib.stride_tricks.sliding_window_view({0}, shape), "
     "or an index",
     np.vectorize.__call__: _vectorized,
@@ -293,17 +350,22 @@ INSTEAD: dict[Any, Any] = {
             f"use np.linalg.lstsq(np.polynomial.{of}.{name}vander({{x}}, {{deg}}), {{y}}, "
             "rcond=None)[0]",
         )
-        for of, name in {
-            "chebyshev": "cheb",
-            "hermite": "herm",
-            "hermite_e": "herme",
-            "laguerre": "lag",
-            "legendre": "leg",
-        }.items()
+        for of, name in _KINDS.items()
+    },
+    _call: _series,
+    _make: _series,
+    **{
+        getattr(getattr(np.polynomial, of), f"{name}val"): _of_traced(
+            f"np.polynomial.{of}.{name}vander"
+        )
+        for of, name in _KINDS.items()
     },
 }
 for _f, _line in INSTEAD.items():
     advise(_f, closed_off(_line))
+
+
+_STARTS = {"initial", "left", "right"}
 
 
 def _initial(function: Any, write: str) -> Any:
@@ -311,7 +373,9 @@ def _initial(function: Any, write: str) -> Any:
 
     def given(line: Any) -> str | None:
         keywords = {each.arg for each in getattr(line.node, "keywords", ())}
-        if line.node is not None and not keywords & {"initial", "left", "right"}:
+        # Without the source, the library's frame says it.
+        seen = [frame.f_locals.get(name) for frame in line.library for name in _STARTS]
+        if not (keywords & _STARTS or find_tracers(seen)):
             return None
         arguments, initial = [*line.arguments, *"xyz"][:3], line.option("initial") or "initial"
         call = line.without("initial") or f"np.{function.__name__}(x)"

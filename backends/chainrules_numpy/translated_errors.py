@@ -8,7 +8,7 @@ import struct
 import sys
 from typing import Any
 
-from chainrules_numpy.list_and_index_advice import alike, in_flat
+from chainrules_numpy.list_and_index_advice import alike, in_flat, of_plain
 from chainrules_py import TracerError
 from chainrules_py.extend import (
     Line,
@@ -48,6 +48,7 @@ def refuse(error: BaseException) -> None:
         _refuse_attribute(error)
     if not isinstance(error, (TypeError, struct.error)) or isinstance(error, TracerError):
         return
+    _refuse_mean(error)
     _refuse_series(error)
     x = _taken(error)
     if x is not None and "__init__() missing" in str(error):
@@ -56,7 +57,8 @@ def refuse(error: BaseException) -> None:
             f"numbers ({error}); write x.dtype.type(2.0), or np.asarray(2.0, x.dtype), for one as "
             f"wide as x"
         ) from error
-    if x is not None and "len()" not in str(error):  # a number has none, traced or not
+    # A number has no length, traced or not; elements of an array of objects lack methods.
+    if x is not None and not re.search(r"len\(\)|no callable", str(error)):
         line = Line.of(error)
         said = str(error).partition("\n")[0]
         shown = (line and line.picture) or "a traced value"
@@ -130,6 +132,16 @@ def _refuse_said(error: ValueError) -> None:
     if at is not None and (write := in_flat(at)) is not None:
         fact = "a traced value is written into a plain array, where its derivative would be lost"
         raise TracerError(told(fact, at, write)) from error
+
+
+def _refuse_mean(error: BaseException) -> None:
+    """Raise for a traced mean that `var` or `std` of a plain number would compute in."""
+    names = [frame.f_code.co_name for frame in _frames(error)]
+    if "must be of ArrayType" in str(error) and "_var" in names:
+        line = Line.of(error)
+        usual = "write np.var(a, mean=m) for a.var(mean=m), and np.std for the method std"
+        fact = "a method of a plain array does not take a traced mean"
+        raise TracerError(told(fact, line, (line and of_plain(line)) or usual)) from error
 
 
 _SERIES = "'(Chebyshev|Hermite|HermiteE|Laguerre|Legendre|Polynomial)'"

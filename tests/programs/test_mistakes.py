@@ -882,6 +882,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "m.max takes plain values, and was given what is traced",
         "write m.data[~np.ma.getmaskarray(m)], which are the others, and np for np.ma",
     ),
+    "a masked array that is filled": (
+        "grad(lambda x: np.sum(«np.ma.masked_array(x, mask=[False, True]).filled()»))(x)",
+        "np.ma.masked_array(x, mask=[False, True])",
+        "np.where([False, True], fill, x), which is filled",
+    ),
     "array of the standard library": (
         "import array\ngrad(lambda x: np.sum(«array.array('d', [x, 2 * x])»))(1.0)",
         "program.py:18: array.array('d', [x, 2 * x])",
@@ -959,6 +964,7 @@ MENDED = {
     "a ufunc of Python": "vectorize(lambda v: v**2)(x)",
     "a text for a number": "np.nan",
     "elements that are not masked": "np.mean(x[~np.array([False, True], bool)] ** 2)",
+    "a masked array that is filled": "np.where([False, True], 1e20, x)",
     "greatest element that is not masked": "np.max(m.data[~np.ma.getmaskarray(m)])",
     "checkpoint with a point": "checkpoint(g)(x)",
     "PyTorch's backward": "tape.grad(y, v)",

@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from chainrules_numpy.composites.manipulation import broadcast_shapes
 from chainrules_py import ops as v
 from chainrules_py.extend import made, namespace_of, type_info, untraced
@@ -147,7 +149,7 @@ def vectorize(
     excluded : set of int and str, optional
         The positions and names of arguments that are passed unchanged.
     cache : bool
-        Has no effect: no element is computed twice.
+        Has no effect: at most the first element is computed twice, to find the dtypes.
     signature : str, optional
         The axes of arguments and results, ``"(m,n),(n)->(m)"``; other axes are broadcast.
 
@@ -241,17 +243,42 @@ def _looped(
         whole = (*lead, *x.shape[x.ndim - len(names) :])
         full = x if x.shape == whole else v.broadcast_to(x, shape=whole)
         flat[key] = v.reshape(full, shape=(count, *whole[len(lead) :]))
-    results = [call({key: v.index(x, i) for key, x in flat.items()}) for i in range(count)]
+    elements = {
+        # NumPy's function gives Python's numbers of plain arrays, which do not wrap.
+        key: x.tolist() if core is None and issubclass(type(x), np.ndarray) else x
+        for key, x in flat.items()
+    }
+    results = [
+        call({key: x[i] if type(x) is list else v.index(x, i) for key, x in elements.items()})
+        for i in range(count)
+    ]
     several = type(results[0]) is tuple
     columns = list(zip(*results, strict=True)) if several else [results]
-    dtypes = [None] * len(columns) if otypes is None else [_dtype(d, like) for d in otypes]
-    joined = [_joined([*ys], like, dtype) for ys, dtype in zip(columns, dtypes, strict=True)]
+    narrow = [flat[k].dtype not in (float, complex) for k, x in elements.items() if type(x) is list]
+    if otypes is not None:
+        dtypes = [_dtype(d, like) for d in otypes]
+    else:  # those that NumPy's scalars have
+        first = call({key: v.index(x, 0) for key, x in flat.items()}) if any(narrow) else results[0]
+        dtypes = [_array(y, like).dtype for y in (first if several else [first])]
+    joined = [
+        _joined([_fitting(y, dtype) for y in ys], like, dtype)
+        for ys, dtype in zip(columns, dtypes, strict=True)
+    ]
     given = [()] * len(columns) if core is None else core[1]
     if [y.ndim - 1 for y in joined] != [len(names) for names in given]:
         shapes = [y.shape[1:] for y in joined]
         raise ValueError(f"vectorize: the shapes of results are {shapes}, and their axes {given}")
     made = tuple([v.reshape(y, shape=(*lead, *y.shape[1:])) for y in joined])
     return made if several else made[0]
+
+
+def _fitting(y: Any, dtype: Any) -> Any:
+    """Return a result, or raise where NumPy does not convert a number to a dtype."""
+    if not isinstance(dtype, np.dtype):
+        return y
+    if dtype.kind in "biuf" and np.iscomplexobj(y):
+        raise TypeError(f"vectorize: a result is complex, not {dtype}; pass otypes='D'")
+    return np.asarray(y, dtype) if type(y) is int else y
 
 
 def _empty(otypes: Any, core: _Core | None, lengths: Any, lead: tuple[int, ...], like: Any) -> Any:

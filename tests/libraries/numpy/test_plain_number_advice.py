@@ -62,6 +62,44 @@ def test_what_makes_arrays_of_arrays_says_what_to_write(f, line):
             door()
 
 
+T = np.polynomial.Chebyshev([1.0, 2.0, 3.0], domain=[0.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    "f, line",
+    [
+        (
+            lambda c: np.polynomial.chebyshev.chebval(0.3, c),
+            "np.polynomial.chebyshev.chebvander(c.dtype.type(0.3), len(c) - 1)[0] @ c",
+        ),
+        (
+            lambda c: np.polynomial.hermite_e.hermeval(X, c),
+            "np.polynomial.hermite_e.hermevander(X, len(c) - 1) @ c",
+        ),
+        (
+            lambda c: np.polynomial.Polynomial(X)(c),
+            "np.polynomial.polynomial.polyval(c, np.polynomial.Polynomial(X).coef)",
+        ),
+        (
+            lambda c: T(c),
+            "np.polynomial.chebyshev.chebval(T.mapparms()[0] + T.mapparms()[1] * c, T.coef)",
+        ),
+        (lambda c: np.full(3, c[0]) * 2.5, "np.full_like(c[0], c[0], shape=3)"),
+    ],
+)
+def test_what_is_written_for_32_bits_is_the_same_program(f, line):
+    x, steps = np.linspace(0.5, 1.5, 3, dtype=np.float32), 1e-6 * np.eye(3)
+    with pytest.raises(TracerError, match=re.escape(f"use {line}")):
+        grad(lambda c: np.sum(f(c)))(x)
+    factor = 2.5 if "full" in line else 1
+    written = lambda c: factor * eval(line, globals(), {"c": c})
+    np.testing.assert_allclose(written(x), f(x), rtol=1e-6)
+    assert written(x).dtype == f(x).dtype
+    wide = x.astype(float)
+    slope = [np.sum(f(wide + step) - f(wide - step)) / 2e-6 for step in steps]
+    np.testing.assert_allclose(grad(lambda c: np.sum(written(c)))(x), slope, rtol=1e-5)
+
+
 def test_a_range_of_starred_numbers_is_told_by_names():
     bounds = (1.0, 3.0)
     with pytest.raises(TracerError, match=r"start \+ 1 \* np\.arange\(np\.ceil\(ignore_"):

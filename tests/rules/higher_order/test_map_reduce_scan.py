@@ -281,6 +281,10 @@ VECTORIZED = {
     "dtypes": (lambda a: (2.0 * a, a * a), {"otypes": "fd"}, (X,)),
     "dtype list": (lambda a: 2.0 * a, {"otypes": [np.float32]}, (X,)),
     "first result says": (lambda a: 1.0 if a > 0 else 2, {}, (X,)),
+    "narrow whole numbers": (lambda w, p: w * (p + p), {}, (2.0, np.array([100, 200], np.uint8))),
+    "truth values": (lambda w, p: w * ~p, {}, (2.0, X[0] > 0)),
+    "of 32 bits": (lambda w, p: w * (p + p / 3), {}, (0.1, X[0].astype(np.float32))),
+    "of 32 bits alone": (lambda p: p * p / 3, {}, (X[0].astype(np.float32),)),
     "excluded": (lambda p, x: p[0] * x + p[1], {"excluded": {0}}, (V, X)),
     "signature": (np.matmul, {"signature": "(m,n),(n)->(m)"}, (X, V)),
     "signature, new axis": (lambda v: v[:, None] * v[:2], {"signature": "(n)->(n,k)"}, (X,)),
@@ -338,6 +342,12 @@ def test_vectorize_errors():
         vectorize(np.sin, signature="(n,m)->(n)")(V)
     with pytest.raises(TypeError, match="pass an array"):
         vectorize(np.sin)([1.0, 2.0])
+    for f in (vectorize(lambda p: p + p), np.vectorize(lambda p: p + p)):
+        with pytest.raises(OverflowError, match="400 out of bounds for uint8"):
+            f(np.array([50, 200], np.uint8))
+    for f in (vectorize(lambda p: p**0.5), np.vectorize(lambda p: p**0.5)):
+        with pytest.raises(TypeError, match="complex"):
+            f(np.array([2, -2]))
 
 
 def test_captured_values_of_vectorized_functions():
