@@ -404,8 +404,7 @@ def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:
         if isinstance(name, str):
             known = name in parameters or inspect.Parameter.VAR_KEYWORD in kinds
         else:
-            many = inspect.Parameter.VAR_POSITIONAL in kinds
-            known = name >= 0 and (many or name < len(kinds))
+            known = name >= 0 and (name < len(kinds) or inspect.Parameter.VAR_POSITIONAL in kinds)
         if not known:
             raise TypeError(
                 f"static= names {name!r}, and the arguments are {', '.join(parameters)}"

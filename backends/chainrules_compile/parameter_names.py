@@ -47,9 +47,8 @@ def gathered(f: Callable[..., Any], named: dict[str, str]) -> tuple[str, ...]:
     not valid parameter names.
     """
     kinds = named_parameters(f) if len(named) > 1 else {}
-    seen: list[str] = []
-    if len(named) > 1 and (not kinds or inspect.Parameter.VAR_KEYWORD in kinds.values()):
-        seen = [key for key in named if kinds.get(key) not in _BY_NAME]
+    sees = len(named) > 1 and (not kinds or inspect.Parameter.VAR_KEYWORD in kinds.values())
+    seen = [key for key in named if sees and kinds.get(key) not in _BY_NAME]
     return tuple(
         [key for key, name in named.items() if (key in seen and len(seen) > 1) or key != name]
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chainrules_compile.compile_one_call import CompiledProgram
@@ -25,28 +26,44 @@ def why_many(programs: Sequence[CompiledProgram], needed: Mapping[str, str]) -> 
     It lists static arguments, and the guards of the function whose answers differed. `needed` has
     the refusals because of which arguments are static without being named in ``static=``.
     """
-    facts: dict[str, set[str]] = {}
-    for program in programs:
-        for name, fact in program.facts:
-            facts.setdefault(name, set()).add(fact)
+    facts: dict[tuple[str, str], set[str]] = {}
     asked: dict[tuple[str, str], list[Any]] = {}
     for program in programs:
+        for name, fact in program.facts:
+            facts.setdefault(_place(name, program.source), set()).add(fact)
         for key, answer in dict(_questions(program.recorded)).items():
             asked.setdefault(key, []).append(answer)
     found = [
-        (len(each), f"{name} was {_some(sorted(each))}", needed.get(name, _REMEDIES["argument"]))
-        for name, each in facts.items()
+        (
+            len(each),
+            f"{place} was {_some(sorted(each))}",
+            needed.get(name, _REMEDIES["argument" if name == place else "part"]),
+        )
+        for (name, place), each in facts.items()
     ]
     for (kind, text), answers in asked.items():
         different = [*dict.fromkeys(map(repr, answers))]
-        said = f"{kind}({text}) was asked in {len(answers)} programs, and was {_some(different)}"
-        found.append((len(different), said, _REMEDIES.get(kind, _REMEDIES["int"])))
+        found.append(
+            (
+                len(different),
+                f"{kind}({text}) was asked in {len(answers)} programs, and was {_some(different)}",
+                _REMEDIES.get(kind, _REMEDIES["int"]),
+            )
+        )
     # The guards after a branch may depend on its answer.
     told = sorted([x for x in found if x[0] > 1], key=lambda x: -x[0])[:_MOST]
     if not told:
         return NOTHING_ELSE
-    remedies = dict.fromkeys([remedy for _, _, remedy in told])
-    return f"{'; '.join([said for _, said, _ in told])}: {'; '.join(remedies)}"
+    remedies = "; ".join(dict.fromkeys([remedy for _, _, remedy in told]))
+    return f"{'; '.join([said for _, said, _ in told])}: {remedies}"
+
+
+def _place(name: str, source: str) -> tuple[str, str]:
+    """Return the name of a value in a program, and its place in an argument as users write it."""
+    found = re.search(rf"^    {name} = (\w+)([.[].*)$", source, re.MULTILINE)
+    if found is None or f"**{found[1]}" in source:  # a keyword
+        return name, name
+    return name, _place(found[1], source)[1] + found[2]
 
 
 def why_in_a_row(programs: Sequence[CompiledProgram], needed: Mapping[str, str]) -> str:
@@ -93,6 +110,8 @@ def none_fits(
 _REMEDIES = {
     "argument": "pass what varies as an array or a floating number, or name it in static=, and "
     "give arrays of few shapes",
+    "part": "pass what varies as an array or a floating number, float(n) for a count n, and give "
+    "arrays of few shapes",
     "bool": "write np.where(test, x, y) for a branch by a number",
     "int": "use the number as a place alone, x[i], or compute with it in arrays",
     "shape": "write np.where(mask, x, 0) for x[mask], whose shape depends on numbers",
@@ -100,8 +119,7 @@ _REMEDIES = {
 
 
 def _some(texts: Sequence[str]) -> str:
-    shown = ", ".join(texts[:_MOST])
-    return f"{shown} ... ({len(texts)} in all)" if len(texts) > _MOST else shown
+    return ", ".join(texts[:_MOST]) + f" ... ({len(texts)} in all)" * (len(texts) > _MOST)
 
 
 def _questions(program: Program) -> Iterator[tuple[tuple[str, str], Any]]:
@@ -110,8 +128,7 @@ def _questions(program: Program) -> Iterator[tuple[tuple[str, str], Any]]:
     for call in program.calls:
         asked = made.get(call.operands[0]) if call.function is expect else call
         if call.function is expect and getattr(asked, "function", None) is not is_finite:
-            kind: Callable[[Any], Any] = call.options["kind"]
-            name = "int" if kind.__name__ == "index" else kind.__name__
+            name = call.options["kind"].__name__.replace("index", "int")
             yield (name, _text(call.operands[0], made, 3)), call.operands[1]
         elif call.function is expect_form:
             yield ("shape", _text(call.operands[0], made, 3)), call.operands[1][0]

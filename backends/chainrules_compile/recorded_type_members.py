@@ -25,7 +25,8 @@ def hash_of(x: Noted) -> NoReturn:
     """
     raise UnhashableError(
         f"{describe(x.payload)} of a function that is being compiled cannot be a key of a dict or "
-        f"a member of a set: it is another at the next call; name the argument in static="
+        f"a member of a set: it is another at the next call; make the dict or set outside, or name "
+        f"an argument that is not differentiated in static="
     )
 
 

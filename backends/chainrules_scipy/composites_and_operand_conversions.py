@@ -231,8 +231,6 @@ def _taken_where_called(native: Any) -> Any:
 
     If the line calls ours, its argument has to be constant.
     """
-    if not inspect.isfunction(native):
-        return taken_from(native)
     name, theirs = native.__name__, taken_from(native)
     ours = {
         None: theirs,  # objects that hold a function have no name

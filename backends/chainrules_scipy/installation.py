@@ -14,7 +14,7 @@ import importlib.abc
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -82,33 +82,41 @@ _PLAIN = frozenset({np.ndarray, float, int, complex, bool, str, type(None), np.f
 def is_traced(arguments: Any) -> bool:
     """Return whether any argument of a call may be differentiated, by any engine.
 
-    A function that captured a value that may be differentiated counts too.
+    A function that captured a value that may be differentiated counts too, and so do the bounds
+    and constraints of SciPy that hold one.
     """
     return any(
         is_traced(x)
         if type(x) in (list, tuple)
         else type(x) not in _PLAIN
         and not type(x).__module__.startswith("scipy.sparse._")  # holds plain numbers
-        and (hasattr(type(x), HOLDS) or _varies(x) or (callable(x) and _varies(closed(x))))
+        and (hasattr(type(x), HOLDS) or any(map(_varies, _leaves(x))))
         for x in arguments
     )
 
 
-def _varies(x: Any) -> bool:
-    """Return whether a value is, or holds, one that is differentiated.
+def _leaves(x: Any) -> Iterator[Any]:
+    """Yield the leaves of a value, and of what a function or a constraint of SciPy holds."""
+    x = vars(x) if type(x).__module__ == "scipy.optimize._constraints" else x
+    for leaf in flatten(x)[0]:
+        if leaf is x:
+            yield from flatten(closed(x))[0] if callable(x) else [x]
+        else:
+            yield from _leaves(leaf)
+
+
+def _varies(leaf: Any) -> bool:
+    """Return whether a leaf is differentiated.
 
     An engine that does not report which of its values vary is taken to follow all of them. A tensor
     that requires a gradient elsewhere counts too: NumPy may not read it.
     """
-    for leaf in flatten(x)[0]:
-        known = type_info(type(leaf))
-        if isinstance(leaf, Tracer) or (
-            known.host is not None
-            if known.varies is None
-            else known.varies(leaf) or getattr(leaf, "requires_grad", False)
-        ):
-            return True
-    return False
+    known = type_info(type(leaf))
+    return isinstance(leaf, Tracer) or (
+        known.host is not None
+        if known.varies is None
+        else known.varies(leaf) or getattr(leaf, "requires_grad", False)
+    )
 
 
 def choose(
@@ -155,7 +163,7 @@ def as_recorded(
     for x in others:
         if hasattr(type(x), HOLDS):
             return None
-        for y in flatten(closed(x))[0] if callable(x) else [x]:
+        for y in _leaves(x):
             if is_asked_again(y):
                 noted = y
             elif isinstance(y, Tracer) or type_info(type(y)).host is not None:

@@ -76,6 +76,8 @@ class Search:
     ----------
     given : dict
         The arguments by their names, with plain numbers, as SciPy's function takes them.
+    limits : object
+        The bounds, as the call has them.
     value : callable
         The function, without the slope if it also returns that.
     """
@@ -86,11 +88,12 @@ class Search:
         of = next(iter(self.bound.signature.parameters))
         local = self.given.get("minimizer_kwargs") or {}
         f, further = self.given[of], as_tuple(self.given.pop("args", local.get("args", ())))
-        for name, x in self.given.items():
-            if name in _STARTS:
-                self.given[name] = plainly(x)
-            elif name in _SLOPES and callable(x):
+        self.limits = self.given.get("bounds", local.get("bounds"))
+        for name, x in self.given.items():  # what starts and ends a search does not move its end
+            if name in _SLOPES and callable(x):
                 self.given[name] = of_values(x, further)
+            elif name != "constraints":
+                self.given[name] = plainly(x, _read)
         is_pair = any(self.given.get(name) is True for name in _SLOPES)
         is_pair |= theirs.__name__ in ("fmin_tnc", "fmin_l_bfgs_b") and not (
             self.given.get("fprime") or self.given.get("approx_grad")
@@ -108,7 +111,15 @@ class Search:
         return self.theirs(*self.bound.args, **self.bound.kwargs)
 
 
-_STARTS = ("x0", "x1", "x2", "xin", "a", "b", "bracket", "brack")
+def _read(x: Any) -> Any:
+    """Return an option with plain numbers; bounds may hold traced ones."""
+    return (
+        native.Bounds(readable(x.lb), readable(x.ub), x.keep_feasible)
+        if isinstance(x, native.Bounds)
+        else readable(x)
+    )
+
+
 _SLOPES = ("fprime", "fprime2", "fhess", "fhess_p", "jac", "hess", "hessp")
 
 
@@ -118,13 +129,10 @@ def of_numbers(f: Callable[..., Any], args: tuple[Any, ...] = ()) -> Callable[..
 
     def function(*xs: Any) -> Any:
         y = plain(*xs)
-        return tuple(map(_number, y)) if isinstance(y, tuple) else _number(y)
+        pair = [numbers_of(each)[()] for each in (y if isinstance(y, tuple) else [y])]
+        return tuple(pair) if isinstance(y, tuple) else pair[0]
 
     return function
-
-
-def _number(y: Any) -> Any:
-    return numbers_of(y)[()]
 
 
 def _place(found: Any) -> Any:
@@ -209,16 +217,23 @@ class Constraints:
             for f, low, high in self.parts
         ]
 
-    def held(self, x: Any) -> list[tuple[Any, Any, Any, int]]:
-        """Return the active constraints at x: function, bound, index, and sign of the bound."""
+    def held(self, x: Any, prices: Any = ()) -> list[tuple[Any, Any, Any, int]]:
+        """Return the active constraints at x: function, bound, index, and sign of the bound.
+
+        ``prices`` are the multipliers that a search found of the constraints, then of the bounds.
+        """
         rows: list[tuple[Any, Any, Any, int]] = []
-        for f, low, high in [*self.parts, *([(_same, *self.bounds)] if self.bounds else ())]:
+        for n, (f, low, high) in enumerate(
+            [*self.parts, *([(_same, *self.bounds)] if self.bounds else ())]
+        ):
             y, share = np.atleast_1d(numbers_of(f(x))), 1e-6 if f is _same else 1e-5
             known = [np.broadcast_to(readable(end), y.shape) for end in (low, high)]
             equal = known[0] == known[1]
             for sign, end, e in ((1, low, known[0]), (-1, high, known[1])):
-                tight = np.isfinite(e) & (np.abs(y - e) <= share * (1 + np.abs(y)))
-                tight &= ~equal if sign < 0 else True
+                gap, price = np.abs(y - e), np.abs(prices[n]) if prices else 0.0
+                # A barrier stops further inside, where the multiplier of an active one exceeds gap.
+                tight = gap <= np.where(gap < price, 1e-2, share) * (1 + np.abs(y))
+                tight &= np.isfinite(e) & (~equal if sign < 0 else True)
                 rows += [(f, end, i, 0 if equal[i] else sign) for i in np.flatnonzero(tight)]
         return rows
 
@@ -255,7 +270,7 @@ def ends(bounds: Any, x: Any) -> tuple[Any, Any]:
     return v.stack(*map(array_of, low)), v.stack(*map(array_of, high))
 
 
-def held_place(f: Any, constraints: Constraints, x: Any) -> Any:
+def held_place(f: Any, constraints: Constraints, x: Any, prices: Any = ()) -> Any:
     """Return x as the solution of its active constraints, with multipliers; None without any.
 
     Raises
@@ -263,7 +278,7 @@ def held_place(f: Any, constraints: Constraints, x: Any) -> Any:
     NotDifferentiableError
         If the multiplier of an active constraint is 0: the one-sided derivatives differ there.
     """
-    rows = constraints.held(x)
+    rows = constraints.held(x, prices)
     if not rows:
         return None
     n, engine, signs = len(x), default_engine(), np.array([sign for *_, sign in rows])
@@ -288,7 +303,9 @@ def held_place(f: Any, constraints: Constraints, x: Any) -> Any:
     return z[:n], z[n:], rows
 
 
-def located(f: Any, x: Any, held: Constraints | None = None, polishes: bool = False) -> Any:
+def located(
+    f: Any, x: Any, held: Constraints | None = None, polishes: bool = False, prices: Any = ()
+) -> Any:
     """Return the minimum x of f that a search found, as a function of what f captured.
 
     Parameters
@@ -301,8 +318,10 @@ def located(f: Any, x: Any, held: Constraints | None = None, polishes: bool = Fa
         Constraints that may be active.
     polishes : bool
         Whether the search stopped before the minimum, so that another one continues from there.
+    prices : sequence of array
+        The multipliers of the constraints, then of the bounds, if the search found them.
     """
-    found = None if held is None else held_place(f, held, x)
+    found = None if held is None else held_place(f, held, x, prices)
     if found is not None:
         return found[0]
     if polishes:
@@ -321,15 +340,16 @@ def minimize(*args: Any, **options: Any) -> Any:
     """Find the minimum of a function."""
     call = Search(NATIVE.minimize, args, options)
     given, held = call.given, None
-    bounds, constraints = given.get("bounds"), given.get("constraints", ())
+    bounds, constraints = call.limits, given.get("constraints", ())
     given["tol"] = 1e-10 if given.get("tol") is None else given["tol"]
     if bounds is not None or constraints not in ((), []):
         held = Constraints(constraints, None if bounds is None else ends(bounds, given["x0"]))
-        given["constraints"] = held.plain()
-        if held.bounds:
-            given["bounds"] = list(zip(*map(readable, held.bounds), strict=True))
+        given |= {
+            "constraints": held.plain(),
+            "bounds": held.bounds and list(zip(*map(readable, held.bounds), strict=True)),
+        }
     found = call.run()
-    x = located(call.value, found.x, held)
+    x = located(call.value, found.x, held, prices=found.get("v", ()))  # trust-constr has them
     return answer("minimize(...)", found, x=x, fun=call.value(x), **_slopes(call.value, x, found))
 
 
@@ -347,11 +367,8 @@ def _slopes(f: Any, x: Any, found: Any) -> dict[str, Any]:
 def minimize_scalar(*args: Any, **options: Any) -> Any:
     """Find the minimum of a function of one number."""
     call = Search(NATIVE.minimize_scalar, args, options)
-    bounds = call.given.get("bounds")
-    if bounds is not None:
-        call.given["bounds"] = plainly(bounds)
     found = call.run()
-    x = None if bounds is None else _at_end(call.value, found, bounds)
+    x = None if call.limits is None else _at_end(call.value, found, call.limits)
     x = located(call.value, found.x) if x is None else x
     return answer("minimize_scalar(...)", found, x=x, fun=call.value(x))
 
@@ -423,10 +440,12 @@ def least_squares(
         of_values(lambda x, *args: jac(x, *args, **kwargs), args) if callable(jac) else jac,
         (-np.inf, np.inf) if held is None else tuple(map(readable, held.bounds)),
         method,
-        *(t if t is None else min(t, 1e-12) for t in (ftol, xtol, gtol)),
-        **options
-        | ({} if x_scale is None else {"x_scale": x_scale})
-        | {"loss": loss, "f_scale": f_scale},
+        *(t if t is None else min(readable(t), 1e-12) for t in (ftol, xtol, gtol)),
+        **plainly(
+            options
+            | ({} if x_scale is None else {"x_scale": x_scale})
+            | {"loss": loss, "f_scale": f_scale}
+        ),
     )
     x = located(cost, found.x, held)
     more = _slopes(cost, x, found)
@@ -537,14 +556,12 @@ def _search(name: str) -> Callable[..., Any]:
                 "minimize with them",
                 UnsupportedKeywordError,
             )
-        if local:
-            call.given["minimizer_kwargs"] = {k: x for k, x in local.items() if k != "args"}
+        local.pop("args", None)
         found = call.run()
         is_result = isinstance(found, native.OptimizeResult)
         near = _place(found)
-        bounds = call.given.get("bounds") or local.get("bounds")
         around = np.array(near, float)  # a copy: searches go on writing to theirs
-        within = None if bounds is None else Constraints((), ends(bounds, around))
+        within = None if call.limits is None else Constraints((), ends(call.limits, around))
         x = anchored(near, located(call.value, around, within, polishes=True))
         if is_result:
             return answer(f"{name}(...)", found, x=x, fun=anchored(found.fun, call.value(x)))

@@ -227,6 +227,8 @@ instead_of(private("_yeojohnson_transform"), _power)
 
 def _variance(x: Any, *, correction: Any = 0, nan_policy: str = "propagate", **how: Any) -> Any:
     """Compute a variance; where SciPy's source omits NaN, it multiplies NaN by 0."""
+    if varies(correction) and readable(correction) == 0:  # SciPy's source leaves it out
+        reject("ddof of a variance is held fixed at 0; write ddof=ignore_derivatives(ddof)")
     if nan_policy != "omit":
         theirs = followed(private("_xp_var"))
         return theirs(x, correction=correction, nan_policy=nan_policy, **how)

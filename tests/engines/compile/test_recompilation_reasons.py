@@ -32,6 +32,11 @@ CASES = {
         [(B, n) for n in range(4)],
         r"n was 0, 1, 2.*array or a floating number, or name it in static=",
     ),
+    "count in a state": (
+        lambda b, state: np.sum(b) * state["t"][1],
+        [(B, {"t": (1.0, n)}) for n in range(4)],
+        r"state\['t'\]\[1\] was 0, 1, 2: pass [^=]*float\(n\) for a count n, and give [^=]*$",
+    ),
     "places in a plain table": (
         lambda b, at: np.sum(b * np.eye(4)[at]),
         [(B, RNG.permutation(4)) for _ in range(4)],

@@ -63,6 +63,30 @@ def test_programs(f):
     assert alone()
 
 
+HOLDERS = {
+    "dict": lambda a: {"constraints": {"type": "ineq", "fun": lambda x: a - x.sum()}},
+    "list": lambda a: {
+        "constraints": [{"type": "ineq", "fun": lambda x, b: b - x.sum(), "args": (a,)}]
+    },
+    "LinearConstraint": lambda a: {
+        "constraints": scipy.optimize.LinearConstraint(np.ones(2), -np.inf, a)
+    },
+    "NonlinearConstraint": lambda a: {
+        "constraints": scipy.optimize.NonlinearConstraint(lambda x: x.sum() - a, -np.inf, 0.0)
+    },
+    "Bounds": lambda a: {"bounds": scipy.optimize.Bounds([0.0, 0.0], np.stack([a, 2.0]))},
+}
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_a_traced_value_in_bounds_or_constraints_alone_is_seen(name):
+    """The minimum is where the sum, or the first number, is the traced value."""
+    bowl = lambda x: np.sum((x - 1) ** 2)
+    f = lambda a: np.sum(scipy.optimize.minimize(bowl, np.zeros(2), **HOLDERS[name](a)).x)
+    with chainrules_scipy.install():
+        assert grad(f)(0.5) == pytest.approx(1.0)
+
+
 def _standing():
     return {at: getattr(p.owner, p.name) for at, p in installation._places.items()}
 

@@ -58,6 +58,17 @@ SOLUTIONS = {
     "least_squares": lambda m, a: m.least_squares(
         lambda p: _decay(T, *p) - a * Y - a**2 * T, [1.0, 1.0], **TIGHT
     ).x[1],
+    "scales": lambda m, a: m.least_squares(
+        lambda p: _decay(T, *p) - Y,
+        [1.0, 1.0],
+        loss="soft_l1",
+        f_scale=0.05 * a,
+        x_scale=[a, 1.0],
+        **TIGHT,
+    ).x[1],
+    "bounds of an evolution": lambda m, a: m.differential_evolution(
+        _bowl, theirs.Bounds([0.0, a - 1.3], np.stack([a - 1.2, 2.0])), (a,), tol=1e-9, rng=0
+    ).x[1],
     "curve_fit": lambda m, a: m.curve_fit(_decay, T, a * Y + a**2 * T)[0][1],
     "curve_fit within bounds": lambda m, a: m.curve_fit(
         _Decay().curve, T, a * Y, bounds=([2.0, -np.inf], [np.inf, 0.9]), **TIGHT
@@ -95,6 +106,7 @@ def test_answers_are_scipys():
     assert ours.least_squares(lambda p: p - 2.0, [0.0]).cost < 1e-20
 
 
+@pytest.mark.filterwarnings("ignore:delta_grad")  # of SciPy, for a constraint that is linear
 def test_bounds_and_constraints():
     """A bound that holds the solution is where it is; one that is only met has two sides."""
     held = lambda a: ours.minimize(lambda x: np.sum((x - a) ** 2), np.ones(1), bounds=[(2, 5)]).x[0]
@@ -107,6 +119,13 @@ def test_bounds_and_constraints():
         constraints={"type": "eq", "fun": lambda x: x[0] + x[1] - 1.0},
     )
     np.testing.assert_allclose(grad(lambda a: on_line(a).x[0])(np.array([0.3, 0.9])), [0.5, -0.5])
+    inside = lambda a: ours.minimize(  # SciPy stops 3e-4 before the constraint
+        lambda x: np.sum((x - 1.0) ** 2),
+        np.zeros(2),
+        method="trust-constr",
+        constraints=theirs.LinearConstraint(np.ones((1, 2)), -np.inf, a),
+    )
+    np.testing.assert_allclose(grad(lambda a: np.sum(inside(a).x))(0.5), 1.0)
 
 
 def test_what_is_not_taken():

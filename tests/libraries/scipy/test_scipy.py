@@ -11,6 +11,7 @@ import warnings
 import mpmath
 import numpy as np
 import pytest
+import scipy.fft
 import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
@@ -35,7 +36,7 @@ from chainrules_py import ops as v
 from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.structure import fields_of, is_structure_type
-from chainrules_scipy import integrate, interpolate, linalg, optimize, special, stats
+from chainrules_scipy import fft, integrate, interpolate, linalg, optimize, special, stats
 from chainrules_tape import grad, hvp, jvp
 from tests.libraries.scipy.samples.judge import samples
 from tests.surface.calls import names_with_calls, surface_calls
@@ -253,6 +254,14 @@ def test_what_another_function_calls_is_not_written_in_its_place(name):
     with pytest.raises(TracerError) as caught:
         grad(lambda x: np.sum(OTHERS_OF_SCIPY[name](x)))(PAIR)
     assert "which takes the same" not in str(caught.value)
+
+
+@pytest.mark.parametrize("module", [fft, scipy.fft], ids=["ours", "installed"])
+def test_an_option_without_a_derivative_is_to_be_constant(module):
+    """The advice to call ours would lead back here."""
+    constant = r"ignore_derivatives\(x\), as dct"
+    with chainrules_scipy.install(), pytest.raises(TracerError, match=constant):
+        grad(lambda x: np.sum(module.dct(np.ones(3), type=x)))(2.0)
 
 
 AT = np.array([0.0, 1.0, 2.0])

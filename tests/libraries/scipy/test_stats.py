@@ -453,6 +453,10 @@ def test_a_normal_distribution_is_fitted_by_its_formula(n):
             lambda p: scipy.integrate.tanhsinh(lambda x: np.exp(-p * x), 0.0, 1.0).integral,
             r"quad\(f, a, b\)",
         ),
+        (
+            lambda p: scipy.stats.zmap(0.3, [1.0, 2.0], ddof=p - 0.5),
+            r"ddof=ignore_derivatives\(ddof",
+        ),
     ],
 )
 def test_what_has_no_derivative_says_what_has(f, line):
