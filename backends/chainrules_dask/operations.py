@@ -293,6 +293,16 @@ def pad_dask(x: DaskArray, value: Any, *, widths: Any) -> Any:
     return y
 
 
+def _tensordot(x1: Any, x2: Any, *, axes: Any = 2) -> Any:
+    # Dask's function gives wrong results for negative axes.
+    if type(axes) is not int:
+        axes = [[a % x.ndim for a in each] for x, each in zip((x1, x2), axes, strict=True)]
+    return da.tensordot(x1, x2, axes)
+
+
+_enter(v.tensordot, _tensordot)
+
+
 @v.einsum.implement
 def einsum_dask(*operands: Operand, subscripts: str, optimize: bool | str = False) -> Any:
     """Compute einsum; Dask's function takes the subscripts first."""

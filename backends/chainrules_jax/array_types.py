@@ -23,8 +23,10 @@ else:
 """Annotation of rules for JAX; ``jax.Array`` means the same."""
 
 # The type of an array would show the class, but creating one initialises JAX's devices.
-_classes = [c for c in jax.Array.__subclasses__() if c.__name__ == "ArrayImpl"]
-Concrete: type = min(_classes, key=lambda cls: not cls.__module__.startswith("jaxlib"))
+Concrete: type = min(
+    [c for c in jax.Array.__subclasses__() if c.__name__ == "ArrayImpl"],
+    key=lambda cls: not cls.__module__.startswith("jaxlib"),
+)
 """The class of concrete arrays, as opposed to tracers."""
 
 # JAX moves arrays between devices itself, and its tracers have no device.

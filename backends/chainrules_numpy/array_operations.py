@@ -201,6 +201,10 @@ def repeat_numpy(x: np.ndarray | np.generic, repeats: Any, *, axis: int | None =
 def astype_numpy(x: np.ndarray | np.generic, *, dtype: Any) -> Any:
     """Convert the dtype by the method, which scalars have too; what has gaps is copied."""
     flags = x.flags
+    if not isinstance(
+        dtype, (np.dtype, type, str, type(None))
+    ):  # another library's, such as torch.float64
+        dtype = str(dtype).rpartition(".")[2]
     return x.astype(dtype, copy=not (flags.c_contiguous or flags.f_contiguous))
 
 

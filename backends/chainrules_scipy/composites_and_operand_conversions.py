@@ -236,8 +236,10 @@ def _taken_where_called(native: Any) -> Any:
         None: theirs,  # objects that hold a function have no name
         name: f"use ignore_derivatives({{x}}), as {name} has no derivative in that argument",
     }
+    is_ours = lambda f: f is not native and str(f.__module__).startswith(("scipy.", "chainrules_"))
     return lambda line: (
-        theirs if line.function is native else ours.get(getattr(line.function, "__name__", None))
+        (found := ours.get(getattr(line.function, "__name__", None)))
+        and (found if is_ours(line.function) else theirs)  # such as those of `cupyx.scipy`
     )
 
 

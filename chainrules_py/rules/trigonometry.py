@@ -13,6 +13,7 @@ from chainrules_py.ops import (
     atan,
     atan2,
     atanh,
+    conj,
     copysign,
     cos,
     cosh,
@@ -20,6 +21,7 @@ from chainrules_py.ops import (
     divide,
     exp,
     hypot,
+    negative,
     rad2deg,
     real,
     sin,
@@ -36,15 +38,21 @@ from chainrules_py.values.find_tracers import is_traced
 
 
 # On branch cuts, the sign of a zero part of x determines the side of the cut. Adding a number loses
-# it, 0 + (-0) = 0; subtracting one keeps it.
+# it, 0 + (-0) = 0; subtracting -1 keeps it, but in PyTorch subtracting 1, and -x, do not.
 def increased(x):
     """Compute x + 1, and keep the signs of zeros."""
     return x - (-1)
 
 
 def below_circle(x):
-    """Compute 1 - x² as a product, which is accurate near the end points."""
-    return (1 - x) * (1 + x) if kind_of(x) != "complex" else -(x - 1) * increased(x)
+    """Compute √(1 - x²) of a product, which is accurate near the end points."""
+    # A product of complex numbers may lose the sign of a zero. JAX's root ignores it, and is that
+    # of the upper side; there 1 - x is on the lower side, where the root is a conjugate.
+    return (
+        sqrt((1 - x) * (1 + x))
+        if kind_of(x) != "complex"
+        else conj(sqrt(conj(increased(negative(x))))) * sqrt(increased(x))
+    )
 
 
 def across(a, y, x):
@@ -98,10 +106,13 @@ for _operation, *_slopes in (
     scalar_rule(_operation, *_slopes, complex="holomorphic")
 
 for _operation, *_slopes in (
-    (asin, lambda _y, x: divide(1, sqrt(below_circle(x)))),
-    (acos, lambda _y, x: divide(-1, sqrt(below_circle(x)))),
+    (asin, lambda _y, x: divide(1, below_circle(x))),
+    (acos, lambda _y, x: divide(-1, below_circle(x))),
     # Two roots, not the root of x² - 1: that has the other sign in the left half of the plane.
-    (acosh, lambda _y, x: divide(1, sqrt(x - 1) * sqrt(increased(x)))),
+    (
+        acosh,
+        lambda _y, x: divide(1, sqrt(negative(increased(negative(x)))) * sqrt(increased(x))),
+    ),
     (atanh, lambda _y, x: divide(1, (1 - x) * (1 + x))),
 ):
     scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")

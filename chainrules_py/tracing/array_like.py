@@ -12,7 +12,7 @@ from chainrules_py.errors import TracerError, describe
 from chainrules_py.ops import index
 from chainrules_py.ops.engine_operations import Index, read
 from chainrules_py.rule_config import Config
-from chainrules_py.tracing.conversions import PythonProtocols
+from chainrules_py.tracing.conversions import MemberError, PythonProtocols
 from chainrules_py.tracing.foreign_arrays import (
     FEW,
     all_read,
@@ -28,7 +28,7 @@ from chainrules_py.tracing.library_calls import (
     find_step,
     steps,
 )
-from chainrules_py.tracing.lost_derivative_notes import comparing, note_comparison
+from chainrules_py.tracing.lost_derivative_notes import comparing, note_comparison, notes
 from chainrules_py.values.array_conversion import as_array, tables
 from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.dispatch_types import Tracer, called_beside
@@ -83,7 +83,16 @@ class ArrayLike(PythonProtocols):
 
     @property
     def value(self) -> Any:
-        """The value outside of the differentiation, not to be written to."""
+        """The value, not to be written to; in a function that is differentiated there is none.
+
+        Its derivative would be lost: programs ask for the ``value`` of parameters and of quantities
+        with units.
+        """
+        if self.level in notes:
+            raise MemberError(
+                f"value of {describe(self.payload)}, which is differentiated, has no derivative; "
+                f"write ignore_derivatives(x) for the plain value"
+            )
         return read_only(self.payload)
 
     @classmethod

@@ -127,9 +127,8 @@ class PythonProtocols(Tracer):
 
     # -- traced methods
 
-    def __copy__(self) -> Any:
-        x: Any = self
-        return duplicate(x) if type_info(type(x)).is_array else x
+    def __copy__(self: Any) -> Any:
+        return duplicate(self) if type_info(type(self)).is_array else self
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()

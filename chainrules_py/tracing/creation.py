@@ -77,7 +77,6 @@ def full(shape: int | tuple[int, ...], fill_value: Any, /, dtype: Any = None) ->
 def _made(name: str, operands: tuple[Any, ...], x: Any, dtype: Any) -> Any:
     """Call a function of the first traced array's library, or of NumPy if there is none."""
     keywords, tracers = {} if dtype is None else {"dtype": dtype}, find_tracers(x)
-    infos = [type_info(type(t)) for t in tracers]
-    library = next((info.namespace for info in infos if info.is_array), None)
+    library = next((i.namespace for i in map(type_info, map(type, tracers)) if i.is_array), None)
     function = getattr(library or importlib.import_module("numpy"), name)
     return call_native(function, operands, keywords) if tracers else function(*operands, **keywords)

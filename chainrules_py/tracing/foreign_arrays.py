@@ -144,8 +144,8 @@ def asks_first(x: Any, value: Any) -> bool:
 
 def leaves_to_array(*xs: Any) -> bool:
     """Return whether operands include a traced array and an array of another library."""
-    traced = [x for x in xs if _home(type(x)) is not None and type_info(type(x)).is_array]
-    return bool(traced) and any([is_stranger(type(x)) for x in xs])
+    traced = [_home(type(x)) is not None and type_info(type(x)).is_array for x in xs]
+    return any(traced) and any([is_stranger(type(x)) for x in xs])
 
 
 _ASKS = "__array_priority__"
@@ -191,9 +191,8 @@ def of_one_library(
 
 def _wrapping_in(xs: tuple[Any, ...]) -> Any:
     """Return the namespace of the first foreign operand whose class has ``__array_wrap__``."""
-    found = [type_info(type(x)) for x in xs if is_stranger(type(x))]
-    wraps = [info for info in found if hasattr(info.dispatch_type, "__array_wrap__")]
-    return wraps[0].namespace if wraps else None
+    infos = [type_info(type(x)) for x in xs if is_stranger(type(x))]
+    return next((i.namespace for i in infos if hasattr(i.dispatch_type, "__array_wrap__")), None)
 
 
 def beside(operation: Any, classes: tuple[type, ...], general: Any) -> Any:

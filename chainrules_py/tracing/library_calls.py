@@ -133,12 +133,18 @@ _MEMBERS = (
     types.MethodDescriptorType,
     types.GetSetDescriptorType,
     types.MemberDescriptorType,  # such as complex.real
+    property,
 )
 
 
-def _site(f: Any, operation: Any) -> Site:
+def _site(f: Any, operation: Any, operands: tuple[Any, ...]) -> Site:
     # An outer level's tracer lacks the methods and properties of an array class: use the operation.
-    return Site(operation, None if isinstance(f, _MEMBERS) else f)
+    # In Python they are functions of a class, as Array.copy, or private ones of a module, as _copy.
+    name = f.__qualname__ if isinstance(f, types.FunctionType) else ""
+    member = isinstance(f, _MEMBERS) or name[:1] == "_" or "." in name
+    # NumPy would return its own array for another library's.
+    read = number_home(f) is not None and any(map(is_stranger, map(type, operands)))
+    return Site(operation, None if member or read else f)
 
 
 def find_step(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Step:
@@ -152,7 +158,7 @@ def find_step(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> St
         if any(map(is_asked, classes)):
             return lambda *_: NotImplemented
         if isinstance(operation, Primitive) and not strange:
-            return _site(f, operation).step(*operands, key=f)
+            return _site(f, operation, operands).step(*operands, key=f)
     home = None if getattr(operation, "reads_types", False) else number_home(f)
     plan = _find_own(f, row, _find_plan(f, row, home, operands, keywords))
     plan = of_one_library(f, operands, keywords, call_native, plan)
@@ -182,7 +188,7 @@ def _call_slowly(f: Any, row: Alias | None, home: Any, /, *operands: Any, **keyw
     xs, other = call.operands.values(), call.operation is not row.operation or call.after
     if other or getattr(row.operation, "options", True) or any([type(x) in SEQUENCES for x in xs]):
         return call()
-    return _site(f, row.operation).general(*xs)
+    return _site(f, row.operation, operands).general(*xs)
 
 
 def _find_own(f: Any, row: Alias | None, plan: Step) -> Step:
@@ -273,7 +279,7 @@ def _find_plan(
 
         return of_arrays
     tracers: list[Any] = [cls for cls in classes if issubclass(cls, Tracer)]
-    primal = None if operation.options else _site(f, operation).primal
+    primal = None if operation.options else _site(f, operation, operands).primal
     record = tracers[0].__step__(operation, primal, classes) if tracers else None
     if record is None:
         return slow

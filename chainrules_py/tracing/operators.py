@@ -128,6 +128,7 @@ class Member:
                 step = find_step(native, operands, keywords)
             return step(*operands, **keywords)
 
+        method.__name__ = self.name  # by which libraries of units know it
         return method
 
     def __set__(self, x: Any, value: Any) -> None:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from chainrules_py import ChainRulesError, TracerError
+from chainrules_py import ChainRulesError, TracerError, ignore_derivatives
 from chainrules_tape import grad, jacobian, jvp, linearize, value_and_grad
 
 
@@ -331,7 +331,7 @@ def test_an_entry_that_is_left_out_gives_nothing_in_any_mode(name):
 
 def test_a_log_shows_values_that_are_being_differentiated(logged):
     def loss(x):
-        logging.getLogger("training").warning("%s: %.2f", x[0], x.value[1])
+        logging.getLogger("training").warning("%s: %.2f", x[0], ignore_derivatives(x)[1])
         return np.sum(x**2)
 
     assert list(grad(loss)(np.array([1.5, 2.0]))) == [3.0, 4.0]

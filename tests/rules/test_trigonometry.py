@@ -55,6 +55,20 @@ def test_derivatives_on_cuts_are_those_of_their_side(f, points, along):
             np.testing.assert_allclose(np.conj(z_bar) * along, expected, rtol=1e-7)
 
 
+@pytest.mark.parametrize("f", [np.arcsin, np.arccos, np.arccosh])
+@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
+def test_sides_of_cuts_in_other_libraries(f, library):
+    lib = pytest.importorskip(library)
+    if library == "jax.numpy":
+        pytest.importorskip("jax").config.update("jax_enable_x64", True)
+    # JAX's functions ignore the sign of a zero, and return values of the upper side.
+    for zero in (0.0, -0.0)[: 2 if library == "torch" else 1]:
+        z = np.array([complex(x, zero) for x in (2.0, -2.0) * 5])
+        slopes = (f(z - (-1e-6)) - f(z - 1e-6)) / 2e-6  # subtracting keeps the signs of zeros
+        found = grad(lambda x: np.sum(np.real(f(x))))(lib.asarray(z))
+        np.testing.assert_allclose(np.asarray(found), np.conj(slopes), atol=1e-8)
+
+
 SCIMATH = [
     (np.lib.scimath.sqrt, [-2.0, 0.5]),
     (np.lib.scimath.log, [-2.0, 0.5]),

@@ -84,7 +84,7 @@ def test_an_array_of_somebodys_is_copied_once():
 
     def f(x):
         y = x * 1.0
-        kept.append(y.value)
+        kept.append(y.__payload__)
         return np.sum(y)
 
     x = np.arange(3.0)

@@ -12,11 +12,13 @@ import jax.numpy as jnp
 import jax.scipy as jsp
 from jax import lax
 
-from chainrules_jax.array_types import JaxArray, is_traced
+from chainrules_jax.array_types import Concrete, JaxArray, is_traced
 from chainrules_jax.engine.linear_primitive import silent
 from chainrules_jax.engine.value_conversions import is_value
+from chainrules_kit import derive, rows_of
 from chainrules_py import Scalar
 from chainrules_py import ops as v
+from chainrules_py.extend import aliases, see_roots
 from chainrules_py.ops.matrix_functions import LUFactors
 
 _Numeric: Any = JaxArray | Scalar
@@ -131,8 +133,7 @@ def getitem_jax(x: JaxArray, *arrays: Any, index: Any) -> Any:
 @v.scatter_add.implement
 def scatter_add_jax(x: JaxArray, y: Any, *arrays: Any, index: Any) -> Any:
     """Add to a copy, by the array's property ``at``."""
-    x = x.astype(jnp.result_type(x, y))
-    return x.at[_joined(index, arrays)].add(y)
+    return x.astype(jnp.result_type(x, y)).at[_joined(index, arrays)].add(y)
 
 
 @v.put_at.implement
@@ -160,9 +161,10 @@ def solve_triangular_jax(
         lower=not upper,
         unit_diagonal=unit_diagonal,
     )
-    signature = "(n,n),(n)->(n)" if x2.ndim == 1 else "(n,n),(n,k)->(n,k)"
     dtype = jnp.result_type(x1, x2)
-    return jnp.vectorize(solve, signature=signature)(x1.astype(dtype), x2.astype(dtype))
+    return jnp.vectorize(
+        solve, signature="(n,n),(n)->(n)" if x2.ndim == 1 else "(n,n),(n,k)->(n,k)"
+    )(x1.astype(dtype), x2.astype(dtype))
 
 
 @v.lstsq.implement
@@ -170,9 +172,8 @@ def lstsq_jax(x1: JaxArray, x2: JaxArray, *, rcond: float | None = None) -> Any:
     """Solve least squares; residuals are empty if the rank is known to be deficient."""
     y, residuals, rank, s = jnp.linalg.lstsq(x1, x2, rcond)
     rows, columns = x1.shape
-    if rows <= columns or (not is_traced(rank) and int(rank) < columns):
-        residuals = residuals[:0]
-    return y, residuals, rank, s
+    empty = rows <= columns or (not is_traced(rank) and int(rank) < columns)
+    return y, residuals[:0] if empty else residuals, rank, s
 
 
 def _scanned(f: Any, initial: Any, xs: Any, *, length: int | None = None) -> Any:
@@ -185,3 +186,19 @@ def _scanned(f: Any, initial: Any, xs: Any, *, length: int | None = None) -> Any
 
 
 v.scan.implement(_scanned, types=(object, object, JaxArray))
+
+# ------------------------------------------------------------------------- methods, properties
+
+see_roots({"numpy"})
+_rows = rows_of("numpy")
+for _name, _parameters in {
+    **{name: {"self": None} for name in ("T", "imag", "mT", "real")},
+    **dict.fromkeys(("all", "any", "argmax", "argmin", "astype", "clip", "conj", "conjugate")),
+    **dict.fromkeys(("copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean")),
+    **dict.fromkeys(("min", "prod", "ravel", "repeat", "round", "sort", "squeeze", "std", "sum")),
+    **dict.fromkeys(("swapaxes", "take", "trace", "var")),
+    "reshape": {"self": None, "shape": (), "order": "C"},  # JAX gathers them as "args"
+    "transpose": {"self": None, "axes": ()},
+}.items():
+    _row: Any = derive(vars(Concrete)[_name], _rows[f"ndarray.{_name}"], parameters=_parameters)
+    aliases[vars(jax.core.Tracer)[_name]] = _row

@@ -73,10 +73,6 @@ def _newton(problem: Problem, _: Any, tol: float | None, max_steps: int | None) 
         r = problem.residual(x)
         return -_solved(problem.matrix(problem.residual, x), r), _norm(r)
 
-    def going(state: Any) -> Any:
-        count, _, done = state
-        return (count < most) & ~jnp.all(done)
-
     def descended(state: Any) -> Any:
         count, x, done = state
         direction, length = step(x)
@@ -103,7 +99,11 @@ def _newton(problem: Problem, _: Any, tol: float | None, max_steps: int | None) 
         return count + 1, moved, still | small
 
     undone = jnp.zeros(scale.shape, bool)
-    _, x, done = jax.lax.while_loop(going, descended, (0, problem.start, undone))
+    _, x, done = jax.lax.while_loop(
+        lambda state: (state[0] < most) & ~jnp.all(state[2]),
+        descended,
+        (0, problem.start, undone),
+    )
 
     def polished(_: int, x: Array) -> Array:
         direction, length = step(x)

@@ -362,7 +362,7 @@ def check_writable(x: Any) -> None:
                 else "that array, both parts at once, as in z[0] = x + 1j * y"
             )
             raise MutationError(
-                f"{describe(x.value)} is written to, and {reason}; write to {write}"
+                f"{describe(x.payload)} is written to, and {reason}; write to {write}"
             )
         x = view.parent
         view = x.as_view
@@ -430,7 +430,7 @@ def _mark_written(x: Any, but: Any = None) -> View:
         for child in view.living() if view.children else ():
             if not issubclass(type(child), Tracer):
                 raise MutationError(
-                    f"{describe(x.value)} is written to, of which np.asarray gave the elements "
+                    f"{describe(x.payload)} is written to, of which np.asarray gave the elements "
                     f"before: they are still used; write np.array in place of np.asarray, or "
                     f"y = y.copy() before the write"
                 )

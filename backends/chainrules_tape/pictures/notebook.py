@@ -41,7 +41,7 @@ def code(text: str, summary: str) -> str:
 
 def of_variable(x: Any) -> str:
     """Show a traced value, by its payload."""
-    value = x.value
+    value = x.payload
     shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", type(value).__name__)
     rows = [("shape", shape), ("dtype", dtype), ("value", value)]
     return table((type(x).__name__, x.tape_name), rows)

@@ -107,6 +107,10 @@ implement(
         v.imag: _imag,
         v.conj: lambda x: torch.conj_physical(x) if x.is_complex() else x,
         v.positive: lambda x: x,
+        # PyTorch's own loses signs of zeros in long complex tensors.
+        v.negative: lambda x: (
+            torch.complex(-_real(x), -_imag(x)) if x.is_complex() else torch.neg(x)
+        ),
         v.frexp: lambda x: tuple(torch.frexp(x)),
         v.reciprocal: torch.reciprocal,
         v.round_decimals: lambda x, *, decimals: torch.round(x, decimals=decimals),

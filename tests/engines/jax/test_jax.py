@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import chainrules_tape
 from chainrules_jax import export, supports
 from chainrules_kit.custom_derivatives import custom_vjp
 from chainrules_py import (
@@ -652,3 +653,23 @@ def test_what_jax_has_traced_keeps_its_rules():
     assert [float(jax.grad(g)(1.0)) for g in forms] == [2.0, 2.0, 2.0]
     state(10.0, override=True)
     assert [float(jax.grad(g)(1.0)) for g in forms] == [10.0, 2.0, 2.0]
+
+
+METHODS = {
+    "T": lambda x: x @ x.T,
+    "reshape": lambda x: x.reshape(-1)[1:],
+    "reshape, in Fortran's order": lambda x: x.reshape((3, 2), order="F") @ x,
+    "transpose": lambda x: x.transpose(1, 0)[1:],
+    "copy": lambda x: x.copy(),
+    "mean": lambda x: x.mean(axis=0).clip(2.0, 4.0),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_of_arrays_have_derivatives_in_other_engines(near, name):
+    f = lambda x: np.sum(METHODS[name](x) ** 3)
+    x = np.arange(1.0, 7.0).reshape(2, 3)
+    slope, bent = chainrules_tape.grad(f), lambda x: chainrules_tape.hvp(f, (x,), (x,))
+    for compiled in (lambda f: f, jax.jit):
+        near(compiled(slope)(jnp.asarray(x)), slope(x))
+        near(compiled(bent)(jnp.asarray(x)), bent(x))

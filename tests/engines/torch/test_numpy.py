@@ -13,7 +13,7 @@ import chainrules_py  # noqa: E402
 from chainrules_py import NotDifferentiableError, ignore_derivatives, primitive  # noqa: E402
 from chainrules_py import ops as v  # noqa: E402
 from chainrules_py.values.pytree import flatten, unflatten  # noqa: E402
-from chainrules_tape import grad  # noqa: E402
+from chainrules_tape import grad, hvp, jvp  # noqa: E402
 from chainrules_torch import export  # noqa: E402
 from tests.fuzz.constants import DOORS  # noqa: E402
 
@@ -148,3 +148,21 @@ def test_a_size_is_a_leaf():
     leaves, treedef = flatten({"shape": size, "x": 1.0})
     assert leaves == [size, 1.0]
     assert unflatten(treedef, leaves)["shape"] is size
+
+
+OF_TENSORS = {
+    "a scalar of NumPy's": lambda x: np.exp(x @ x.T / np.sqrt(3.0)) * np.float64(0.5),
+    "inner, outer": lambda x: np.inner(x, x) + np.outer(x[0, :3], x[1, :3]),
+    "sinc, copy": lambda x: np.sinc(np.copy(x)),
+    "matrix_transpose": lambda x: x @ np.matrix_transpose(x),
+    "where": lambda x: np.where(True, np.where(x > 1, x**3, -x), 3.0),
+}
+
+
+@pytest.mark.parametrize("name", OF_TENSORS)
+def test_functions_of_numpys_of_tensors_on_the_tape(name):
+    f = lambda x: np.sum(OF_TENSORS[name](x) ** 2)
+    for made in (grad(f), lambda x: hvp(f, (x,), (x,)), lambda x: jvp(f, (x,), (x,))[1]):
+        found = made(torch.tensor(X / 3))
+        assert torch.is_tensor(flatten(found)[0][0])
+        np.testing.assert_allclose(flatten(found)[0][0], flatten(made(X / 3))[0][0], rtol=1e-9)

@@ -411,6 +411,11 @@ def test_functions_of_cupy_on_what_is_traced(name, on, cp):
     )
 
 
+def test_a_copy_has_second_derivatives(on, cp):
+    f = lambda x: np.sum(x.copy() ** 3)
+    close(hvp(f, (on.asarray(X),), (on.asarray(X),))[0], hvp(f, (X,), (X,))[0])
+
+
 @pytest.mark.parametrize(
     "write, instead",
     [

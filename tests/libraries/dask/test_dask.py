@@ -97,6 +97,10 @@ PROGRAMS = {
     "gram": lambda w, x: np.sum((x.T @ (x * w)) ** 2),
     "dot": lambda w, x: np.dot(x, w).sum() + np.vdot(w, w),
     "tensordot": lambda w, x: np.tensordot(x, w, axes=(1, 0)).sum(),
+    "tensordot, axes from the end": lambda w, x: np.sum(
+        np.tensordot(x * w, x[..., None], axes=(-2, 0)) ** 2
+    ),
+    "methods": lambda w, x: np.sum((x * w).copy().dot(w.real) ** 3),
     "einsum": lambda w, x: np.einsum("ij,j,kj->", x, w, x),
     "outer": lambda w, x: np.sum(np.outer(w, w) @ x.T),
     "logistic": lambda w, x: np.sum(np.logaddexp(0.0, x @ w) - (x[:, 0] > 0) * (x @ w)),
@@ -173,7 +177,7 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize(
-    "name", ["elementwise", "matmul", "steps", "max", "writes", "sort, median"]
+    "name", ["elementwise", "matmul", "methods", "steps", "max", "writes", "sort, median"]
 )
 def test_second_derivatives_are_lazy_too(name, computed):
     f = PROGRAMS[name]

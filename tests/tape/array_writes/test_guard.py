@@ -452,13 +452,13 @@ def test_values_on_the_way_are_shown_read_only():
     def f(x):
         y = np.exp(x)
         with pytest.raises(ValueError, match=READ_ONLY):
-            y.value[...] = 0.0
+            y.__payload__[...] = 0.0
         return np.sum(y)
 
     x = fresh()
     np.testing.assert_array_equal(grad(f)(x), np.exp(x))
     jvp(f, (x,), (x,))
-    grad(lambda x: x * float(x.value.flags.writeable is False))(np.array(1.0))
+    grad(lambda x: x * float(x.__payload__.flags.writeable is False))(np.array(1.0))
 
 
 # ------------------------------------------------------------------------------ the tape's own

@@ -9,7 +9,15 @@ import sys
 import numpy as np
 import pytest
 
-from chainrules_py import LinearMap, MutationError, NoTangent, TracerError, ZeroTangent, rule
+from chainrules_py import (
+    LinearMap,
+    MutationError,
+    NoTangent,
+    TracerError,
+    ZeroTangent,
+    ignore_derivatives,
+    rule,
+)
 from chainrules_py import ops as v
 from chainrules_py.extend import Library, register_array_type
 from chainrules_py.primitives.method_table import invalidate
@@ -367,7 +375,7 @@ def test_filling_by_rows_that_are_saved_copies_rows_and_not_the_buffer():
         addresses = set()
         for t in range(1, 20):
             h[t] = np.sin(h[t - 1]) * x
-            addresses.add(h.value.__array_interface__["data"][0])
+            addresses.add(h.__payload__.__array_interface__["data"][0])
         assert len(addresses) <= 2
         return np.sum(h)
 
@@ -380,14 +388,14 @@ def test_a_write_in_place_writes_in_place():
         addresses = set()
         for i in range(50):
             buffer[i] = x[i] * 2.0
-            addresses.add(buffer.value.__array_interface__["data"][0])
+            addresses.add(buffer.__payload__.__array_interface__["data"][0])
         assert len(addresses) == 1
         kept = np.exp(buffer)  # saves nothing of the buffer
         buffer[0] = 1.0
         squared = buffer * buffer  # saves it
-        before = buffer.value
+        before = buffer.__payload__
         buffer[0] = 2.0
-        assert not np.shares_memory(before, buffer.value)
+        assert not np.shares_memory(before, buffer.__payload__)
         assert before[0] == 1.0
         return np.sum(kept) + np.sum(squared) + buffer[0]
 
@@ -443,7 +451,7 @@ def test_a_tracer_among_the_places():
         return np.sum(y * np.arange(6.0))
 
     def plain(x):
-        order = np.argsort(x.value if hasattr(x, "value") else x)
+        order = np.argsort(ignore_derivatives(x))
         scale = np.where(np.arange(6) % 2, np.arange(6.0), 0.0)[order]
         return np.sum(x * x * scale)
 

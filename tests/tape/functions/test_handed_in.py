@@ -180,7 +180,10 @@ def test_seeds_that_no_float_holds():
                     door(x, t)
 
 
-@pytest.mark.parametrize("left_out", ["relu", None, True, np.array([True])])
+@pytest.mark.parametrize(
+    "left_out",
+    ["relu", None, True, np.array([True]), np.float64, np.array(["a"]), np.datetime64("2020")],
+)
 def test_a_gradient_is_a_direction(left_out):
     p = {"w": np.ones(2), "left out": left_out}
     f = lambda p: np.sum(p["w"] ** 3)

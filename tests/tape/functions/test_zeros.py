@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from chainrules_py import ignore_derivatives
 from chainrules_tape import Tape, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
 nan, inf, e = math.nan, math.inf, math.e
@@ -192,7 +193,7 @@ def test_a_gradient_without_nan_is_taken_once():
     calls = []
 
     def f(x):
-        calls.append(x.value)
+        calls.append(ignore_derivatives(x))
         return np.sum(np.where(x > 0, np.exp(x), 1 / x))
 
     assert np.isinf(grad(f)(np.array([800.0, 1.0]))[0])

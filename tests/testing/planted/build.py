@@ -202,7 +202,7 @@ def right_sum(y_bar, x, *, axis, keepdims):
 
 def frozen(x):
     """What is behind all levels of tracing."""
-    return frozen(x.value) if hasattr(x, "value") else x
+    return frozen(x.__payload__) if hasattr(x, "__payload__") else x
 
 
 def mean_rule(pull: Any) -> Any:
