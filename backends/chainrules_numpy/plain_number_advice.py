@@ -300,8 +300,8 @@ INSTEAD: dict[Any, Any] = {
     np.full: "use np.full_like({1}, {1}, shape={0})",
     np.ndenumerate.__init__: "use ((i, {0}[i]) for i in np.ndindex({0}.shape))",
     np.nditer: _iterated,
-    np.lib.stride_tricks.as_strided: "use np.lib.stride_tricks.sliding_window_view({0}, shape), "
-    "or an index",
+    np.lib.stride_tricks.as_strided: "use np.lib.stride_tricks.sliding_window_view({0}, "
+    "window_shape), or an index",
     np.vectorize.__call__: _vectorized,
     np.frompyfunc: f"use vectorize({{0}}), {_VECTORIZE}",
     float: "use {0}",

@@ -16,8 +16,18 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.list_and_index_advice import stacked_list
 from chainrules_numpy.plain_number_advice import in_place
-from chainrules_py.extend import advise, filled, gives, register_generator, untraced
+from chainrules_py.extend import (
+    Line,
+    advise,
+    advised,
+    filled,
+    gives,
+    register_generator,
+    suggestion,
+    untraced,
+)
 
 _name: str
 
@@ -38,7 +48,7 @@ MOVED = {
     "power": ("a=a size=", "(-np.expm1(-{rng}.standard_exponential({size}))) ** (1 / {a})"),
     "multivariate_normal": (
         "mean=mean cov=cov size=n",
-        "{mean} + {rng}.standard_normal(({size}, len({mean}))) @ np.linalg.cholesky({cov}).T",
+        "{mean} + {rng}.standard_normal({size}) @ np.linalg.cholesky({cov}).T",
     ),
     "gamma": (
         "shape=shape scale=1.0 size=None",
@@ -88,8 +98,9 @@ def moved(name: str, rng: str, arguments: list[str], keywords: dict[str, str]) -
     defaults = dict(each.split("=") for each in parameters.split())
     given = dict(zip(defaults, arguments, strict=False)) | keywords
     write = ALONG[name] if "axis" in given else write
-    if "size" not in given:
-        write = write.replace("({size}, len({mean}))", "len({mean})")
+    if name == "multivariate_normal":  # its vectors are one more axis
+        length = f"len({given['mean']})"
+        given["size"] = f"np.append({given['size']}, {length})" if "size" in given else length
     write = filled(write, **{**defaults, **given, "rng": rng})
     return re.sub(r"ignore_derivatives\(([\d.]+)\)", r"\1", write)  # a number has none
 
@@ -109,8 +120,7 @@ def draw_of_parameters(f: Any) -> str | None:
         return "draws are constants; the logarithm of their probability has a derivative"
     if name not in MOVED:
         return "draws are constants"
-    parameters = [each.partition("=")[0] for each in MOVED[name][0].split()]
-    write = moved(name, "rng", parameters, {})
+    write = moved(name, "rng", _parameters(name), {})
     return f"draws are constants; for a derivative in parameters: {write}"
 
 
@@ -119,45 +129,70 @@ def _keywords(line: Any) -> dict[str, str]:
     return {each.arg: ast.unparse(each.value) for each in given if each.arg is not None}
 
 
+def _parameters(name: str) -> list[str]:
+    return [each.partition("=")[0] for each in MOVED[name][0].split()]
+
+
+def _in_words(name: str, rng: str) -> str:
+    """Return the advice for a draw whose arguments are not on the line."""
+    names = _parameters(name)
+    return f"use {moved(name, rng, names, {})}, of its {', '.join(names)}"
+
+
+def _generator(line: Any, name: str) -> str:
+    """Return the expression of the generator whose method of this name a line calls."""
+    if getattr(line.function, "__self__", None) is _global and line.owner(name) is None:
+        return "np.random"
+    bound = f"{line.called}.__self__" if line.called else "rng"
+    return line.owner(name) or bound
+
+
 def _moved(name: str) -> Any:
     """Return the advice for a draw, of the shape of its parameters where no size is given."""
 
     def given(line: Any) -> str:
-        arguments, keywords = line.arguments, _keywords(line)
-        parameters = [each.partition("=")[0] for each in MOVED[name][0].split()]
+        keywords, rng = _keywords(line), _generator(line, name)
         unpacked = [each for each in getattr(line.node, "keywords", ()) if each.arg is None]
-        if unpacked or any([x[:1] == "*" for x in arguments]):
-            names = ", ".join(parameters)
-            return f"use {moved(name, line.owner() or 'rng', parameters, {})}, of its {names}"
-        rest = {*parameters[len(arguments) :]} - keywords.keys()
-        nodes = {x: ast.parse(x, mode="eval").body for x in (*arguments, *keywords.values())}
-        several = [x for x, node in nodes.items() if not _is_number(line, node)]
+        if line.node is None or unpacked or any([x[:1] == "*" for x in line.arguments]):
+            return _in_words(name, rng)
+        named = dict(zip(_parameters(name), line.arguments, strict=False)) | keywords
+        size = named.pop("size", "None")
+        named = {key: _as_array(line, x) for key, x in named.items()}
+        nodes = {x: ast.parse(x, mode="eval").body for x in named.values()}
+        shapes = [f"np.shape({x})" for x, node in nodes.items() if _may_have_axes(line, node)]
+        shape = f"np.broadcast_shapes({', '.join(shapes)})" if shapes[1:] else "".join(shapes)
         # What draws vectors has axes beyond those of its size.
-        of_parameters = "size" in rest and name != "multivariate_normal"
-        # What NumPy makes on the line may have axes; what draws is not written twice.
-        made = [x for x in nodes if x[:1] in ("[", "(") or re.match(r"np\.(?!random)\w+\(", x)]
-        if of_parameters and made:
-            shapes = ", ".join([f"np.shape({x})" for x in several])
-            keywords["size"] = shapes if len(several) == 1 else f"np.broadcast_shapes({shapes})"
-        elif of_parameters and _has_axes(line, *nodes.values()):
-            keywords["size"] = f"np.shape({' + '.join(several)})"
-        return f"use {in_place(line, moved(name, line.owner() or 'rng', arguments, keywords))}"
+        whole = bool(shape) and name != "multivariate_normal"
+        if whole and line.frame.f_locals.get(size, size) is None:
+            size = f"{shape} if {size} is None else {size}"
+        if size != "None" or whole:
+            named["size"] = shape if size == "None" else size
+        # A function that is called by a name of its own draws by this name.
+        write = moved(name, rng, [], named).replace(f".__self__.{name}(", "(")
+        return f"use {in_place(line, write)}"
 
     return given
 
 
-def _is_number(line: Any, node: ast.AST) -> bool:
-    """Return whether an expression is a number, as far as names lead to it."""
+def _as_array(line: Any, text: str) -> str:
+    """Return an argument, or the array of its numbers if it is a list of traced ones."""
+    node = ast.parse(text, mode="eval").body
+    if not any(line.traced(node)):
+        return text
+    if isinstance(node, (ast.List, ast.Tuple, ast.ListComp)):
+        return ast.unparse(stacked_list(node))
+    return f"np.stack({text})" if isinstance(line.resolved(node), (list, tuple)) else text
+
+
+def _may_have_axes(line: Any, node: ast.AST) -> bool:
+    """Return whether an expression is no number, as far as names lead to it."""
     x = line.resolved(node)
-    return isinstance(node, ast.Constant) or (x is not None and np.ndim(untraced(x)) == 0)
-
-
-def _has_axes(line: Any, *nodes: ast.AST) -> bool:
-    """Return whether an expression contains an array with axes, as far as names lead to one."""
-    unknown = [node for node in nodes if line.resolved(node) is None]
-    if any([not _is_number(line, node) for node in nodes if node not in unknown]):
-        return True
-    return any([_has_axes(line, *ast.iter_child_nodes(node)) for node in unknown])
+    if x is not None:
+        return np.ndim(untraced(x)) > 0
+    if isinstance(node, (ast.BinOp, ast.UnaryOp)):
+        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+        return any([_may_have_axes(line, part) for part in parts])
+    return not isinstance(node, ast.Constant)
 
 
 def _choice(line: Any) -> str:
@@ -170,22 +205,49 @@ def _choice(line: Any) -> str:
 
 
 gives[np.random.default_rng] = np.random.Generator
-for _chooses in (np.random.Generator.choice, np.random.RandomState.choice, np.random.choice):
-    advise(_chooses, _choice)
 _shared: Any = np.random.get_state, random.getstate  # methods of the shared global generators
 _global = _shared[0].__self__
-for _name in (*MOVED, *OTHERS):
-    _advice: Any = (
-        _moved(_name)
-        if _name in MOVED
-        else "use ignore_derivatives({x}) in it: a draw has no derivative in such a parameter, and "
-        "the logarithm of its probability has one"
-    )
-    for _class in (np.random.Generator, np.random.RandomState):
-        if hasattr(_class, _name):
-            advise(getattr(_class, _name), _advice)
-    if hasattr(np.random, _name):
-        advise(getattr(np.random, _name), _advice)
+_BESIDE = (
+    "use ignore_derivatives({x}) in it: a draw has no derivative in such a parameter, and the "
+    "logarithm of its probability has one"
+)
+_advice: dict[str, Any] = {
+    **{name: _moved(name) for name in MOVED},
+    **dict.fromkeys(OTHERS, _BESIDE),
+    "choice": _choice,
+}
+for _name, _draw in _advice.items():
+    for _home in (np.random.Generator, np.random.RandomState, np.random):
+        if hasattr(_home, _name):
+            advise(getattr(_home, _name), _draw)
+
+
+def _drawn(line: Line) -> str | None:
+    """Return the advice for a method of a generator, or of what may be one, or None."""
+    called: Any = getattr(line.node, "func", None)
+    callers = [str(frame.f_globals.get("__name__")) for frame in line.library]
+    if called is None or not all([module.startswith("numpy.random.") for module in callers]):
+        return None
+    if (function := line.function) is not None:
+        made = isinstance(function, functools.partial)
+        draw = function.func if made else function
+        home = str(getattr(draw, "__module__", ""))
+        if isinstance(draw, type) or not home.startswith("numpy.random"):
+            return None
+        of_partial = made and draw.__name__ in MOVED
+        rng = f"{line.called}.func.__self__"
+        return _in_words(draw.__name__, rng) if of_partial else advised(draw, line)
+    owner, name = getattr(called, "value", None), getattr(called, "attr", None)
+    if isinstance(called, ast.Call) and called.args[1:]:  # getattr(rng, "normal")
+        owner, name = called.args[0], getattr(called.args[1], "value", None)
+        name = name or line.value_of(called.args[1])
+    generator = owner and line.resolved(owner)
+    draws = generator is None or generator is np.random or isinstance(generator, _GENERATORS)
+    return suggestion(_advice.get(str(name)), line) if draws else None
+
+
+_GENERATORS = np.random.Generator, np.random.RandomState
+advise(np.random.Generator, _drawn)
 
 
 def _putting(x: np.random.Generator, state: Any) -> functools.partial[None]:

@@ -36,6 +36,7 @@ The error is that of a library, or None if a tracer raises. ``last`` is set if n
 gives: dict[Any, type] = {}
 """The classes of the results of functions, for advice about their methods."""
 _LONGEST = 72  # characters of an expression that a message shows
+_CONSTANT = ("ignore_derivatives", "len", "shape", "ndim", "size", "itemsize", "nbytes")
 _STORED = r"\s*(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)(.*)"
 
 
@@ -108,8 +109,10 @@ class Line:
 
     @functools.cached_property
     def _position(self) -> tuple[Any, ...]:
-        found = itertools.islice(self.frame.f_code.co_positions(), max(self.at, 0) // 2, None)
-        return next(found, (None,) * 4)
+        return next(
+            itertools.islice(self.frame.f_code.co_positions(), max(self.at, 0) // 2, None),
+            (None,) * 4,
+        )
 
     @functools.cached_property
     def texts(self) -> tuple[str, str]:
@@ -187,20 +190,25 @@ class Line:
     def traced(self, node: ast.AST | None = None) -> Iterator[str]:
         """Yield the names of traced values in an expression, or else on the line."""
         node = node or self.node or ast.Pass()
-        if isinstance(node, ast.Name) and find_tracers(self.value_of(node)):
-            yield node.id
-        constant = isinstance(node, ast.Call) and "ignore_derivatives" in ast.unparse(node.func)
-        for each in () if constant else ast.iter_child_nodes(node):
+        if isinstance(node, (ast.Name, ast.Attribute)) and find_tracers(self.resolved(node)):
+            yield ast.unparse(node)
+        name = getattr(part := getattr(node, "func", node), "attr", getattr(part, "id", ""))
+        for each in () if name in _CONSTANT else ast.iter_child_nodes(node):
             yield from self.traced(each)
 
-    def over(self) -> Iterator[tuple[str, str]]:
-        """Yield name and description of values on the line whose differentiation is over."""
+    def over(self) -> Iterator[tuple[str, str, type]]:
+        """Yield values on the line whose differentiation is over: name, description, container."""
         for each in ast.walk(self.augmented or self.node or ast.Pass()):
             if isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)):
                 held = self.resolved(each)
                 x: Any = held[0] if type(held) is list and held else held
                 if getattr(type(x), "is_over", None) is not None and x.is_over:
-                    yield ast.unparse(each) + "[0]" * (x is not held), picture(x.__payload__)
+                    of = held if x is not held else self.resolved(getattr(each, "value", each))
+                    yield (
+                        ast.unparse(each) + "[0]" * (x is not held),
+                        picture(x.__payload__),
+                        type(of),
+                    )
 
     @property
     def arguments(self) -> list[str]:
@@ -282,8 +290,10 @@ class Line:
 
     def option(self, name: str) -> str | None:
         """Return the expression of an option of the call, or None."""
-        given = [each.value for each in getattr(self.node, "keywords", ()) if each.arg == name]
-        return ast.unparse(given[0]) if given else None
+        return next(
+            (ast.unparse(x.value) for x in getattr(self.node, "keywords", ()) if x.arg == name),
+            None,
+        )
 
     def without(self, option: str) -> str | None:
         """Return an equivalent of the call without an option, or None if there is none."""

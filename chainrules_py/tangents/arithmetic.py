@@ -306,8 +306,11 @@ def _plain_entries(primal: Any, items: list[tuple[Any, Any]], t: Any) -> dict[An
         key
         for key, x in items
         if key not in entries
-        and not str(getattr(x, "dtype", type(x).__name__)).endswith("bool")  # as in gradients
-        and (is_number_or_array(x) or is_structure_type(type(x)) or holds_numbers(x))
+        and (
+            is_structure_type(type(x))
+            or holds_numbers(x)
+            or (is_number_or_array(x) and "int" in str(getattr(x, "dtype", type(x).__name__)))
+        )  # as in gradients, which have no key for texts, flags, dates and classes
     ]:
         raise ProjectionError(
             f"{describe(t)} is not a tangent of {describe(primal)}: {missing[0]!r} is missing; "

@@ -943,7 +943,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "a tensor that PyTorch differentiates": (
         (
             "import torch\nt = torch.ones(3, requires_grad=True)\n"
-            "grad(lambda x: np.sum(np.sin(x)))(t«»)"
+            "grad(lambda x: np.sum(x + np.ones(3)))(t«»)"
         ),
         "a tensor that PyTorch differentiates is an argument of what is differentiated",
         "x.detach()",

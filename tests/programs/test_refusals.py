@@ -323,7 +323,7 @@ TOLD = {
     "grad(sum)({1.0, 2.0})": "give a list of them, as list(x)",
     "grad(lambda x: torch.sin(x))(1.0)": "use np.sin(x)",
     "grad(lambda x: torch.tensor(x))(1.0)": "use x",
-    "grad(lambda x: (jnp.ones(2) * x).sum())(TWO)": "use np.sum(jnp.ones(2) * x)",
+    "grad(lambda x: (jnp.ones(2) * x).ptp())(TWO)": "use np.ptp(jnp.ones(2) * x)",
     "grad(lambda x: scipy.stats.gaussian_kde(x)(0.5)[0])(MANY)": "use gaussian_kde, which takes",
     "grad(lambda x: jnp.sin(x))(1.0)": "use np.sin(x)",
     "grad(lambda x: plt.plot(x))(TWO)": "use plt.plot(ignore_derivatives(x)), which is a constant",
@@ -392,8 +392,9 @@ TOLD = {
     ),
     "grad(lambda s: s.plot())(pd.Series(TWO))": "with NumPy's functions of the array s",
     "grad(lambda x: np.sum(np.stack(pd.Series(x))))(TWO)": "np.stack(list(pd.Series(x))) for pd.S",
-    "stored()": "write kept = [ignore_derivatives(y) for y in kept] before",
-    "stored_by_name()": "write best = {k: ignore_derivatives(y) for k, y in best.items()} before",
+    "stored()": "write kept[:] = [ignore_derivatives(y) for y in kept] before",
+    "stored_by_name()": "write best['w'] = ignore_derivatives(best['w']) before",
+    "stored_globally()": "write v = ignore_derivatives(LAST) before this line, and v for LAST",
     "grad(lambda w: worded(w))(TWO)": "use np.dot(table.select_dtypes('number').to_numpy(), w)",
     "grad(located)(TWO)": (
         "write b = t.loc[:, 'a'].to_numpy() + np.zeros_like(x, shape=len(t)), and b[0] = x[0]"
@@ -535,6 +536,11 @@ def stored():
     kept = []
     grad(lambda x: kept.append(np.sum(x)) or kept[-1])(TWO)
     return 0.9 * kept[0]
+
+
+def stored_globally():
+    grad(lambda x: globals().update(LAST=x) or x * x)(2.0)
+    return LAST + 1.0  # noqa: F821  # stored above
 
 
 def worded(w):

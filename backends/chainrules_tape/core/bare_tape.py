@@ -272,21 +272,22 @@ class Closed:
 def refuse_over(of_block: bool = False) -> NoReturn:
     """Raise because a value is used whose differentiation is over: that of a ``with`` block."""
     line = Line(caller())
-    name, shown = next(line.over(), ("what this line computes with", "a traced value"))
-    whole, _, key = name.partition("[")
-    made = (
-        f"ignore_derivatives({whole})"
-        if not key
-        else f"{{k: ignore_derivatives(y) for k, y in {whole}.items()}}"
-        if key[0] in ("'", '"')
-        else f"[ignore_derivatives(y) for y in {whole}]"
-    )
+    unknown = "what this line computes with", "a traced value", type(None)
+    name, shown, container = next(line.over(), unknown)
+    whole, inside = name.rpartition("[")[0], "[:]" * (container is list)
+    # What is global must not be assigned to: the name would be local in all of the function.
     write = (
         "move this line into the 'with Tape()' block"
         if of_block
         else "give ignore_derivatives(x) where x is handed in, as to grad(f)(x)"
         if " " in name
-        else f"write {whole} = {made} before this line"
+        else f"write {whole}{inside} = [ignore_derivatives(y) for y in {whole}] before this line"
+        if container in (list, tuple)
+        else f"write v = ignore_derivatives({name}) before this line, and v for {name}"
+        if name.isidentifier()
+        and line.frame.f_code.co_name != "<module>"
+        and name not in line.frame.f_code.co_varnames
+        else f"write {name} = ignore_derivatives({name}) before this line"
     )
     raise TracerError(
         told(

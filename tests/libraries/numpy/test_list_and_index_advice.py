@@ -13,7 +13,7 @@ import re
 import numpy as np
 import pytest
 
-from chainrules_py import ChainRulesError
+from chainrules_py import ChainRulesError, ignore_derivatives
 from chainrules_tape import grad, value_and_grad
 
 X = np.arange(12.0).reshape(3, 4) / 7.0
@@ -247,3 +247,33 @@ def test_the_third_argument_of_a_ufunc_is_its_output():
         grad(lambda x: np.hypot(x[0], x[1], x[2]))(W)
     with pytest.raises(TypeError, match="ArrayType"):
         grad(lambda x, y, z: np.multiply(x, y, z), (0, 1, 2))(2.0, 3.0, 4.0)
+
+
+STRIDED = [
+    ("(x.itemsize, x.itemsize)", "C", float),
+    ("(x.itemsize, x.itemsize)", "C", np.float32),
+    ("(x.itemsize, x.itemsize)", "C", complex),
+    ("x.strides", "C", float),
+    ("x.strides", "F", float),
+    ("(8, 24)", "F", float),
+]
+
+
+@pytest.mark.parametrize("strides, order, dtype", STRIDED)
+def test_an_index_reads_what_strides_read(strides, order, dtype):
+    """It has the layout in memory, and the width, of the array."""
+    text, x = f"as_strided(x, (2, 2), {strides})", np.asarray(X, dtype, order=order)
+    linecache.cache["strides.py"] = len(text), None, [text], "strides.py"
+    code, reads = compile(text, "strides.py", "eval"), np.lib.stride_tricks.as_strided
+    space = {"np": np, "as_strided": reads, "ignore_derivatives": ignore_derivatives, "x": x}
+    total = lambda code, x: np.sum(np.real(eval(code, space, {"x": x})))
+    with pytest.raises(ChainRulesError) as caught:
+        grad(functools.partial(total, code))(x)
+    write = re.search(r"use (.*\]), or, for windows", str(caught.value))[1]
+    np.testing.assert_array_equal(eval(write, space), eval(code, space))
+    truth = [total(code, np.asarray(x + e, order=order)) - total(code, x) for e in PLACES]
+    slope = grad(functools.partial(total, write))(x)
+    np.testing.assert_allclose(slope.ravel(), truth, atol=1e-6)
+
+
+PLACES = np.eye(X.size, dtype=np.float32).reshape(-1, *X.shape)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import linecache
 import operator
 import re
 import subprocess
@@ -346,6 +348,54 @@ def test_each_element_gets_a_number_of_its_own(name):
     write = str(caught.value).rpartition("use ")[2].partition(", after")[0]
     found = eval(write, {"np": np, "m": m, "rng": np.random.default_rng(SEED)})
     np.testing.assert_allclose(found, OF_ARRAYS[name](m, np.random.default_rng(SEED)))
+
+
+class Model:
+    """Holds what draws."""
+
+    def __init__(self):
+        self.rng = np.random.RandomState(SEED)
+        self.draw = self.rng.laplace
+
+
+RECEIVERS = [
+    "rngs[0].normal(x, np.exp(x))",
+    "rngs[0].normal([x[0], 1.0], 2.0)",
+    "rngs[0].uniform(x, x + 1.0)",
+    "rngs[0].normal(x, 2.0, None)",
+    "rngs[0].normal(x, 2.0, size)",
+    "rngs[0].gamma(2.0, np.exp(x))",
+    "rngs[0].permutation(x)",
+    "made().exponential(x + 1.0)",
+    "made().normal(made.center(x), 1.0)",
+    "getattr(model, 'rng').logistic(x)",
+    "getattr(rngs[0], name)(x, 3.0)",
+    "model.draw(x, 2.0)",
+    "permutation(model.held)",
+]
+
+
+@pytest.mark.parametrize("program", RECEIVERS)
+def test_a_generator_that_no_name_leads_to(program):
+    """The line to write has the derivative of the draw of the same numbers."""
+
+    def at(text, x):
+        made = lambda: np.random.default_rng(SEED)
+        made.center = np.cos
+        rngs, model = [made()], Model()
+        model.held = x * x
+        held = {"permutation": made().permutation, "name": "gumbel", "size": None}
+        linecache.cache["draw.py"] = len(text), None, [text], "draw.py"
+        space = {"np": np, "rngs": rngs, "model": model, "made": made, "x": x, **held}
+        weights = np.array([2.0, 3.0])
+        return np.sum(eval(compile(text, "draw.py", "eval"), {}, space) * weights)
+
+    x = np.array([0.25, 0.75])
+    with pytest.raises(TracerError) as caught:
+        grad(functools.partial(at, program))(x)
+    write = str(caught.value).rpartition("use ")[2]
+    truth = [(at(program, x + e) - at(program, x - e)) / 2e-6 for e in 1e-6 * np.eye(2)]
+    np.testing.assert_allclose(grad(functools.partial(at, write))(x), truth, rtol=1e-6)
 
 
 RNG = np.random.default_rng(SEED)
