@@ -10,6 +10,7 @@ import array
 import ast
 import cmath
 import ctypes
+import inspect
 import linecache
 import math
 import re
@@ -264,6 +265,8 @@ def _series(line: Line) -> str | None:
         write = f"{home}val(x, {{0}})" if powers else f"{home}vander(x, len({{0}}) - 1) @ {{0}}"
         whole = frame.f_locals["domain"] is None
         return f"use {write} for its values at an array x" if whole else None
+    if inspect.ismethod(line.function):  # which calls the series, as `convert` does
+        return None
     x = f"{shown}.mapparms()[0] + {shown}.mapparms()[1] * {{0}}"
     x = "{0}" if np.array_equal(p.domain, p.window) else x
     return f"use {home}val({x}, {shown}.coef)"

@@ -44,6 +44,11 @@ def increased(x):
     return x - (-1)
 
 
+def decreased(x):
+    """Compute x - 1, and keep the signs of zeros of complex numbers."""
+    return negative(increased(negative(x))) if kind_of(x) == "complex" else x - 1
+
+
 def below_circle(x):
     """Compute √(1 - x²) of a product, which is accurate near the end points."""
     # A product of complex numbers may lose the sign of a zero. JAX's root ignores it, and is that
@@ -111,7 +116,7 @@ for _operation, *_slopes in (
     # Two roots, not the root of x² - 1: that has the other sign in the left half of the plane.
     (
         acosh,
-        lambda _y, x: divide(1, sqrt(negative(increased(negative(x)))) * sqrt(increased(x))),
+        lambda _y, x: divide(1, sqrt(decreased(x)) * sqrt(increased(x))),
     ),
     (atanh, lambda _y, x: divide(1, (1 - x) * (1 + x))),
 ):

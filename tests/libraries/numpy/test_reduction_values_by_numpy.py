@@ -185,6 +185,6 @@ def test_a_traced_number_of_pythons_gives_way_to_a_narrow_scalar():
         lambda x: np.linspace(x, np.float32(1), 3),
     ):
         seen = []
-        vjp(lambda x, f=f, seen=seen: seen.append(f(x).value) or x, 0.1)
+        vjp(lambda x, f=f, seen=seen: seen.append(f(x).__payload__) or x, 0.1)
         assert seen[0].dtype == f(0.1).dtype
         assert np.array_equal(seen[0], f(0.1))
