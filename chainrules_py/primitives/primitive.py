@@ -420,7 +420,8 @@ class Primitive(Generic[P, R]):
         if below is not None and not issubclass(below, Tracer) and not is_structure_type(below):
             return y
         for tracer in find_tracers(y):
-            if any([t.level >= tracer.level for t in find_tracers(tracer.__payload__)]):
+            below = "payload" if hasattr(tracer, "payload") else "__payload__"
+            if any([t.level >= tracer.level for t in find_tracers(getattr(tracer, below))]):
                 names = in_operations(captured([self.__wrapped__]))
                 raise TracerError(
                     f"the result of {self.__name__} ({where_defined(self)}) depends on "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from chainrules_py import (
     primitive,
 )
 from chainrules_py.testing import check_rule
-from chainrules_tape import grad, hessian, jacobian, jvp, vjp
+from chainrules_tape import grad, hessian, jacobian, jvp, value_and_grad, vjp
 from chainrules_tape.tools import (
     NumericDerivativeWarning,
     chainrules_jl_functions,
@@ -92,6 +93,97 @@ def test_a_map_is_its_loop(k):
     slope = grad(lambda xs: np.sum(vmap(f)(xs)))(xs)
     each = [grad(lambda x: np.sum(f(x)))(x) for x in xs]
     np.testing.assert_allclose(slope, np.stack(each), rtol=1e-9, atol=1e-12)
+
+
+def slopes_of(f, x):
+    steps = 1e-6 * np.eye(x.size)
+    return np.stack([(f(x + s) - f(x - s)) / 2e-6 for s in steps], axis=-1)
+
+
+ALONG = {
+    "sum": np.sum,
+    "sum of method": lambda s, axis: s.sum(axis),
+    "sum, axis kept": lambda s, axis: np.sum(s, axis=axis, keepdims=True),
+    "nanmean": np.nanmean,
+    "prod": np.prod,
+    "max": np.max,
+    "max, axis kept": lambda s, axis: np.max(s, axis=axis, keepdims=True),
+    "ptp": np.ptp,
+    "cumsum": np.cumsum,
+    "squeeze": np.squeeze,
+    "take": lambda s, axis: np.take(s, 0, axis=axis),
+    "take of several": lambda s, axis: np.take(s, [0, 0], axis=axis),
+    "repeat": lambda s, axis: np.repeat(s, 3, axis=axis),
+}
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("name", ALONG)
+def test_a_number_along_an_axis(name, axis):
+    # NumPy accepts an axis of a number; that of the examples or directions is not meant.
+    f, ts = lambda s: ALONG[name](s * s - s, axis), np.array([1.5, 2.0, 3.0])
+    np.testing.assert_array_equal(vmap(f)(ts), np.stack([f(t) for t in ts]))
+    g = lambda x: np.append(x, f(x[0] * x[1]))
+    x = ts[:2]
+    slopes = slopes_of(g, x)
+    np.testing.assert_allclose(
+        grad(lambda ts: np.sum(vmap(f)(ts) ** 2))(ts),
+        np.diag(slopes_of(lambda ts: np.array([np.sum(f(t) ** 2) for t in ts]), ts)),
+        rtol=1e-6,
+    )
+    for mode in ("auto", "forward", "reverse"):
+        np.testing.assert_allclose(jacobian(g, mode=mode)(x), slopes, rtol=1e-6)
+    pushed = jvp(g, (x,), (np.eye(2),), batched=True)[1]
+    (pulled,) = vjp(g, x)[1](np.eye(len(slopes)), batched=True)
+    np.testing.assert_allclose(pushed.T, slopes, rtol=1e-6)
+    np.testing.assert_allclose(pulled, slopes, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        grad(lambda x: np.sum(np.sin(x))),
+        np.sort,
+        lambda x: np.linalg.inv(np.diag(x)) @ x.reshape(-1),
+        lambda x: x * 3.0 if isinstance(x[0], float) else None,
+        lambda x: np.zeros_like(x),
+    ],
+)
+def test_no_example(f):
+    assert vmap(f)(np.zeros((0, 3))).shape == (0, 3)
+    assert vmap(f, 0, 1)(np.zeros((0, 3))).shape == (3, 0)
+    assert grad(lambda x: np.sum(x) + np.sum(vmap(f)(x)))(np.zeros((0, 3))).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    "f, x",
+    [(np.sort, np.ones(3)), (np.linalg.inv, np.eye(3)), (lambda x: x.reshape(-1), np.ones(3))],
+)
+def test_no_direction(f, x):
+    none = np.zeros((0, *x.shape))
+    assert vjp(f, x)[1](none, batched=True)[0].shape == none.shape
+    assert jvp(f, (x,), (none,), batched=True)[1].shape == none.shape
+
+
+class Pair(NamedTuple):
+    x: object
+    y: object
+
+
+def test_axes_of_fields():
+    pair = Pair(np.arange(3.0), 2.0)
+    for axes in ((0, None), Pair(0, None)):
+        np.testing.assert_array_equal(vmap(lambda p: p.x * p.y, (axes,))(pair), [0.0, 2.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    "axes, match",
+    [(("a",), "'a', which is no axis"), ((1.5,), "no axis"), (({"x": 0},), "no axis"),
+     (((0.5,),), "no axis"), ((0, (1, 0)), "one integer"), ((0, None), "one integer")],
+)  # fmt: skip
+def test_axes_that_are_none(axes, match):
+    with pytest.raises(NotDifferentiableError, match=match):
+        vmap(lambda x: x, *axes)(np.ones((3, 4)))
 
 
 def test_maps_nest():
@@ -427,9 +519,12 @@ def test_an_axis_of_results_that_does_not_exist():
     assert vmap(lambda x: 2.0 * x, 0, -1)(np.ones((3, 4))).shape == (4, 3)
 
 
-def test_no_example_of_what_looks_at_values():
+@pytest.mark.parametrize(
+    "f", [lambda x: x if x > 0 else -x, lambda x: float(x) * x, lambda x: RNG.random() * x]
+)
+def test_no_example_of_what_looks_at_values(f):
     with pytest.raises(NotDifferentiableError, match="there is no example"):
-        vmap(lambda x: x if x > 0 else -x)(np.zeros(0))
+        vmap(f)(np.zeros(0))
 
 
 def test_a_series_that_was_refused_is_told_of():
@@ -441,3 +536,27 @@ def test_a_series_that_was_refused_is_told_of():
 
     with pytest.warns(LostDerivativeWarning, match="caught an error"):
         assert taylor(f, 2.0, 1.0, 2) == [2.0, 1.0, 0.0]
+
+
+OF_EACH = {
+    "grad": lambda f: vmap(grad(f)),
+    "value_and_grad": lambda f: lambda xs: vmap(value_and_grad(f))(xs)[1],
+    "hessian": lambda f: vmap(hessian(f)),
+    "jvp": lambda f: vmap(lambda x: jvp(f, (x,), (x,))[1]),
+    "grad of all": lambda f: grad(lambda xs: np.sum(vmap(f)(xs))),
+}
+
+
+@pytest.mark.parametrize("name", OF_EACH)
+def test_derivatives_of_many_examples_call_the_function_once(name):
+    calls = []
+
+    def f(x):
+        calls.append(None)
+        return np.sum(np.sin(x) ** 2 * x)
+
+    xs = np.linspace(0.1, 2.0, 12).reshape(4, 3)
+    found = OF_EACH[name](f)(xs)
+    assert len(calls) == 1
+    alone = [OF_EACH[name](f)(x[None])[0] for x in xs]
+    np.testing.assert_allclose(found, alone, rtol=1e-13)

@@ -90,7 +90,8 @@ def jacobian(
         The arguments to differentiate with respect to; see `grad`.
     mode : {"auto", "forward", "reverse"}
         Whether the basis of the inputs is pushed forward, or the basis of the results pulled back;
-        by default the smaller of the two, for which f may have to run twice.
+        by default the smaller of the two, for which f may have to run twice. If the dtypes differ,
+        forward mode gives that of the result, reverse mode that of the argument, except in zeros.
     has_aux : bool
         Whether f returns ``(result, aux)``; the Jacobian is then ``(jacobian, aux)``.
     holomorphic : bool

@@ -26,6 +26,7 @@ from chainrules_py.extend import (
     LEAF,
     ZEROS,
     AbstractTangent,
+    ArrayLike,
     Guard,
     GuardMode,
     Notes,
@@ -608,7 +609,9 @@ def is_lost(bar: Any) -> bool:
         return not finite_tests[cls](bar) and _any(bar != bar)
     if issubclass(cls, Tracer):
         tangent = getattr(bar, "tangent", None)
-        return is_lost(bar.__payload__) or (tangent is not None and is_lost(unthunk(tangent)))
+        return is_lost(bar.payload if isinstance(bar, ArrayLike) else bar.__payload__) or (
+            tangent is not None and is_lost(unthunk(tangent))
+        )
     return getattr(cls, "payload_type", cls) is float and bool(bar != bar)
 
 

@@ -9,8 +9,10 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
+from numbers import Integral
 from sys import modules
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, NoReturn, TypeAlias, cast
 
 import chainrules_py.ops as v
 from chainrules_py import Config, NotDifferentiableError, TracerError
@@ -50,10 +52,10 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
         A function of one example: of arrays, numbers, and structures of them.
     in_axes : int, None, or sequence of these
         The axis of the arrays that counts examples, for all arguments or for each; None for an
-        argument that is the same for all examples. For a dict, a list or a tuple there may be one
-        for each entry.
+        argument that is the same for all examples. For a dict, a list, a tuple or a namedtuple
+        there may be one for each entry.
     out_axes : int
-        The axis of the results that counts examples.
+        The axis of the results that counts examples; one for all results.
 
     Returns
     -------
@@ -78,7 +80,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
     """
 
     def mapped(*operands: Any) -> Any:
-        axes = _axes(f, in_axes, len(operands))
+        axes = _axes(f, in_axes, out_axes, len(operands))
         if len(modules) != met[0]:
             see_operators()
         n, level = _count(f, operands, axes), new_level()
@@ -92,14 +94,15 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
             ys = [_out(y, n, level, out_axes) for y in leaves]
             if _state[level] == OPEN and not drawing.went_on():
                 return unflatten(tree, own_all(ys, ys, (*flatten(operands)[0],), dense=False))
-        except Exception:
-            if n == 0 and _state[level] == OPEN:
+        except Exception as error:
+            if n == 0 and _state[level] == OPEN and not isinstance(error, TracerError):
                 raise
         finally:
-            as_loop = _state.pop(level) != OPEN
-        if n == 0 and as_loop:
+            del _state[level]
+        if n == 0:
             raise NotDifferentiableError(
-                f"vmap of {name_of(f)}, which looks at values, and there is no example"
+                f"vmap of {name_of(f)}, which looks at values, writes, draws or fails, and so runs "
+                f"for each example by itself, and there is no example"
             )
         # It depends on values, writes, draws or fails: each example runs by itself.
         drawing.put_back()
@@ -109,15 +112,29 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
     return made(mapped, f, vmap, in_axes, out_axes)  # type: ignore[no-any-return]
 
 
-def _axes(f: Any, axes: Axes, n: int) -> list[Axis]:
-    if axes is None or isinstance(axes, int):
+def _axes(f: Any, axes: Any, out_axes: Any, n: int) -> list[Axis]:
+    if not isinstance(out_axes, Integral):
+        raise NotDifferentiableError(
+            f"out_axes={out_axes!r} of {name_of(f)} is not one integer, for all results; write "
+            f"out_axes=0, and np.moveaxis(y, 0, axis) for a result y with another axis"
+        )
+    if axes is None or isinstance(axes, Integral):
         return [axes] * n
+    if isinstance(axes, (str, dict)) or not hasattr(axes, "__len__"):
+        _refuse_axes(f, axes)
     if len(axes) != n:
         shown = describe(axes) if hasattr(axes, "shape") else repr(axes)
         raise NotDifferentiableError(
             f"in_axes={shown} has {len(axes)} entries, and {name_of(f)} was given {n} arguments"
         )
     return [*axes]
+
+
+def _refuse_axes(f: Any, axes: object) -> NoReturn:
+    raise NotDifferentiableError(
+        f"in_axes of {name_of(f)} has {axes!r}, which is no axis; write an integer or None for "
+        f"each argument, as in in_axes=(0, None)"
+    )
 
 
 def _pairs(xs: Sequence[Any], each: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -131,7 +148,8 @@ def _each(x: Any, axis: Axis, make: Callable[[Any], Any]) -> Any:
     if isinstance(axis, dict):
         return {key: _each(part, axis[key], make) for key, part in x.items()}
     if isinstance(axis, (list, tuple)):
-        return type(x)([_each(part, a, make) for part, a in zip(x, axis, strict=True)])
+        of = getattr(type(x), "_make", type(x))
+        return of([_each(part, a, make) for part, a in zip(x, axis, strict=True)])
     return map_leaves(lambda leaf: make(_in_front(leaf, axis)) if _is_array(leaf) else leaf, x)
 
 
@@ -167,7 +185,8 @@ def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
     """Collect the arrays of an argument by their number of examples."""
     if isinstance(axis, (dict, list, tuple)):
         keys = axis.keys() if isinstance(axis, dict) else range(len(axis))
-        like = isinstance(x, dict) if isinstance(axis, dict) else type(x) in (list, tuple)
+        listed = type(x) in (list, tuple) or hasattr(type(x), "_make")  # a namedtuple
+        like = isinstance(x, dict) if isinstance(axis, dict) else listed
         if not like or len(x) != len(axis) or (isinstance(x, dict) and x.keys() != keys):
             raise NotDifferentiableError(
                 f"in_axes of {name_of(f)} has {axis!r} for {describe(x)}, which is not like it"
@@ -175,6 +194,8 @@ def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
         for key in keys:
             _each_leaf(f, x[key], axis[key], found)
         return
+    if not (axis is None or isinstance(axis, Integral)):
+        _refuse_axes(f, axis)
     for leaf in flatten(x)[0] if axis is not None else ():
         if _is_array(leaf) and -leaf.ndim <= axis < leaf.ndim:
             found[leaf.shape[axis]] = leaf
@@ -215,7 +236,7 @@ def _out(y: Any, n: int, level: int, axis: int) -> Any:
     elif _is_array(y):
         y = v.broadcast_to(cast(Any, y), shape=(n, *y.shape))
     elif type_info(type(y)).is_number:
-        return _stack([y] * n, 0)
+        return v.broadcast_to(_stack([y], 0), shape=(n,))
     else:
         return y
     order = [*range(1, y.ndim)]
@@ -247,7 +268,7 @@ def _class_of_one(x: Any) -> type:
     held = x.payload
     while issubclass(type(held), Tracer):
         held = held.payload if issubclass(type(held), Batch) else held.__payload__
-    return type(held) if x.ndim or not held.size else type(held.reshape(-1)[0])
+    return type(held) if x.ndim else type(_one(held.reshape(-1), 0))
 
 
 class Batch(ArrayLike):
@@ -275,8 +296,8 @@ class Batch(ArrayLike):
 
     @property
     def __payload__(self) -> Any:
-        """Refuse, because there is no single value."""
-        return _refuse(self)
+        """Refuse, because there is no single value; of no example, any will do."""
+        return _refuse(self) if self.payload.shape[0] else _one(self.payload, 0)
 
     value: Any = __payload__
     __bool__: Any = _refuse
@@ -292,7 +313,7 @@ class Batch(ArrayLike):
     __imatmul__: Any = _write
     shape = property(lambda x: tuple(x.payload.shape[1:]))
     ndim = property(lambda x: x.payload.ndim - 1)
-    size = property(lambda x: v.index(x.payload, 0).size)
+    size = property(lambda x: prod(x.shape))
 
     def __repr__(self) -> str:
         return f"<one of {self.payload.shape[0]} of {describe(self.payload)}>"
@@ -320,7 +341,7 @@ class Batch(ArrayLike):
         if not deeper:
             if primitive in _MADE:
                 return f(
-                    *[v.index(x.payload, 0) if m else x for x, m in _pairs(operands, mine)],
+                    *[_one(x.payload, 0) if m else x for x, m in _pairs(operands, mine)],
                     **options,
                 )
             call = _at_once(primitive, operands, options, mine)
@@ -333,11 +354,28 @@ class Batch(ArrayLike):
 
         def call(i: int) -> Any:
             def example(x: Any) -> Any:
-                return v.index(x.payload, i) if isinstance(x, Batch) and x.level == level else x
+                return _one(x.payload, i) if isinstance(x, Batch) and x.level == level else x
 
             return f(*[map_leaves(example, x) for x in operands], **options)
 
-        return map_leaves(lambda y: batch(y, level), _stacked([call(i) for i in range(n)], 0))
+        ys = _stacked([call(i) for i in range(n or 1)], 0)
+        return map_leaves(lambda y: batch(y if n else _emptied(y), level), ys)
+
+
+def _one(x: Any, i: int) -> Any:
+    """Return an example; if there is none, ones or identity matrices, which functions accept."""
+    n, *shape = x.shape
+    if n == 0:
+        one = v.full_like(x, shape=(), fill=1)
+        if len(shape) > 1:
+            one = v.eye_like(x, rows=shape[-2], columns=shape[-1])
+        # It depends on x, so that what is made of it has a derivative, although an empty one.
+        x = v.concat(x, v.broadcast_to(one, shape=(1, *shape)), axis=0)
+    return v.index(x, i)
+
+
+def _emptied(y: Any) -> Any:
+    return v.index(y, slice(0)) if _is_array(y) else y
 
 
 def batch(x: Any, level: int) -> Any:

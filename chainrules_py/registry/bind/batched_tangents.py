@@ -14,6 +14,7 @@ from chainrules_py.ops.elementwise import lift
 from chainrules_py.ops.indexing import index
 from chainrules_py.ops.joining import stack
 from chainrules_py.ops.manipulation import permute_dims, reshape
+from chainrules_py.ops.reductions import sum as total
 from chainrules_py.tangents.checks import refuse_tangent
 from chainrules_py.tangents.space import Space, default_dtype, kind_of
 from chainrules_py.tangents.structural import Tangent, map_fields
@@ -46,7 +47,8 @@ def one_by_one(half: Callable[..., Any]) -> Callable[..., Any]:
         n = count(t)
         if n is None:
             return half(t, *saved)
-        return gather([half(direction(t, i), *saved) for i in range(n)], t)
+        ys = gather([half(direction(t, i), *saved) for i in range(n or 1)], t)
+        return ys if n else direction(ys, slice(0))
 
     return each
 
@@ -63,15 +65,14 @@ def _parts(t: tuple[Any, ...] | Tangent[Any]) -> list[Any]:
     return [part for _, part in t.fields()] if isinstance(t, Tangent) else list(t)
 
 
-def direction(t: Any, i: int) -> Any:
-    """Return one of the directions in a tangent, or in a tuple of them."""
+def direction(t: Any, i: int | slice) -> Any:
+    """Return one of the directions in a tangent, or in a tuple of them; zero if there is none."""
     t = unthunk(t)
-    if is_zero(t):
-        return t
     if type(t) is tuple:
         return tuple([direction(part, i) for part in t])
-    known = isinstance(t, Tangent)
-    return map_fields(lambda part: direction(part, i), t) if known else index(t, i)
+    if isinstance(t, Tangent):
+        return map_fields(lambda part: direction(part, i), t)
+    return t if is_zero(t) else index(t, i) if t.shape[0] else total(t, axis=0)
 
 
 def gather(ts: Sequence[Any], like: Any) -> Any:

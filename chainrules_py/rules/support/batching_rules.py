@@ -23,8 +23,11 @@ def matrices(operands, options):
 
 
 def from_end(axis, ndim):
-    """Count axes from the end, so that leading axes do not matter; None is all axes."""
-    if axis is None:
+    """Count axes from the end, so that leading axes do not matter; None is all axes.
+
+    A 0-d array has none, although NumPy accepts one.
+    """
+    if axis is None or not ndim:
         return tuple(range(-ndim, 0))
     if isinstance(axis, tuple):
         return tuple([from_end(a, ndim) for a in axis])
@@ -32,9 +35,12 @@ def from_end(axis, ndim):
 
 
 def along_axes(operands, options):
-    """Renumber ``axis``, which is one axis, several, or None for all."""
+    """Renumber ``axis``, which is one axis, several, or None for all.
+
+    For a 0-d array, whose only axis here is that of directions, a reduction is over no axis.
+    """
     axis = options["axis"]
-    if axis is None:
+    if axis is None or ("keepdims" in options and operands[0].ndim == 1):
         axes = tuple(range(1, operands[0].ndim))
     else:
         axes = tuple(map(moved, axis)) if isinstance(axis, tuple) else moved(axis)
@@ -42,11 +48,13 @@ def along_axes(operands, options):
 
 
 def along_axis(operands, options):
-    """Renumber ``axis``, which is one axis; None flattens, and is possible for one axis only."""
-    if options["axis"] is None:
-        if any(getattr(x, "ndim", 2) != 2 for x in operands[:1]):
-            return None
-        return operands, {**options, "axis": 1}
+    """Renumber ``axis``, which is one axis; None flattens, and is possible for one axis only.
+
+    A 0-d array is flattened for any axis.
+    """
+    ndim = getattr(operands[0], "ndim", 2)
+    if options["axis"] is None or ndim == 1:
+        return (operands, {**options, "axis": 1}) if ndim == 2 else None
     return along_axes(operands, options)
 
 
@@ -58,8 +66,8 @@ def joined(operands, options):
 
 
 def squeezed(operands, options):
-    """Renumber ``axis``; None is all axes of length one."""
-    if options["axis"] is None:
+    """Renumber ``axis``; None is all axes of length one, and a 0-d array has none."""
+    if options["axis"] is None or operands[0].ndim == 1:
         shape = operands[0].shape
         ones = tuple(i for i in range(1, len(shape)) if shape[i] == 1)
         return operands, {**options, "axis": ones}
@@ -68,15 +76,15 @@ def squeezed(operands, options):
 
 def permuted(operands, options):
     """Renumber ``axes``, which is a permutation; None reverses."""
-    axes = options["axes"]
-    axes = range(operands[0].ndim - 2, -1, -1) if axes is None else axes
     n = operands[0].ndim - 1
+    axes = options["axes"] or range(n - 1, -1, -1)
     return operands, {**options, "axes": (0, *[axis % n + 1 for axis in axes])}
 
 
 def shaped(operands, options):
-    """Extend ``shape``, the shape of the result."""
-    return operands, {**options, "shape": (operands[0].shape[0], *options["shape"])}
+    """Extend ``shape``, the shape of the result, in which -1 is ambiguous for no direction."""
+    n, shape = operands[0].shape[0], options["shape"]
+    return None if n == 0 and -1 in shape else (operands, {**options, "shape": (n, *shape)})
 
 
 def broadcasted(operands, options):
