@@ -200,12 +200,11 @@ def repeat_numpy(x: np.ndarray | np.generic, repeats: Any, *, axis: int | None =
 @v.astype.implement
 def astype_numpy(x: np.ndarray | np.generic, *, dtype: Any) -> Any:
     """Convert the dtype by the method, which scalars have too; what has gaps is copied."""
-    flags = x.flags
-    if not isinstance(
-        dtype, (np.dtype, type, str, type(None))
-    ):  # another library's, such as torch.float64
-        dtype = str(dtype).rpartition(".")[2]
-    return x.astype(dtype, copy=not (flags.c_contiguous or flags.f_contiguous))
+    copy = not (x.flags.c_contiguous or x.flags.f_contiguous)
+    try:
+        return x.astype(dtype, copy=copy)
+    except TypeError:  # of another library's, such as torch.float64
+        return x.astype(str(dtype).rpartition(".")[2], copy=copy)
 
 
 @v.copy.implement

@@ -59,9 +59,8 @@ def asked(x: Any) -> Any:
 
 def truths(x: Any) -> Any:
     """Return the results of a test as booleans: some of SciPy's return 1, which is an index."""
-    if is_asked_again(x):
-        return x if kind_of(x) == "bool" else x != 0
-    return np.asarray(x, bool)
+    own = np.asarray(x, bool) if not is_asked_again(x) else x
+    return own if kind_of(own) == "bool" else own != 0
 
 
 @primitive
@@ -76,9 +75,8 @@ as_method.opaque = True  # a program calls it as a whole
 def method_of(of: Any, name: str, *xs: Any) -> Any:
     """Call a method of a SciPy object on the values of arrays."""
     xs = tuple(map(asked, xs))
-    if any(map(is_asked_again, xs)):
-        return as_method(*xs, of=of, name=name)
-    return getattr(of, name)(*xs)
+    is_seen = any(map(is_asked_again, xs))
+    return as_method(*xs, of=of, name=name) if is_seen else getattr(of, name)(*xs)
 
 
 def plainly(x: Any, read: Callable[[Any], Any] = readable) -> Any:
@@ -110,8 +108,10 @@ def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
             if not (_is_other(args) or (options and _is_other(options.values()))):
                 return y
             leaves, tree = flatten(y)
-            dtypes = _dtypes_of(native, len(leaves), args, options)
-            return unflatten(tree, list(map(of_precision, leaves, dtypes)))
+            return unflatten(
+                tree,
+                [*map(of_precision, leaves, _dtypes_of(native, len(leaves), args, options))],
+            )
 
         return precise
 
@@ -236,7 +236,9 @@ def _taken_where_called(native: Any) -> Any:
         None: theirs,  # objects that hold a function have no name
         name: f"use ignore_derivatives({{x}}), as {name} has no derivative in that argument",
     }
-    is_ours = lambda f: f is not native and str(f.__module__).startswith(("scipy.", "chainrules_"))
+    is_ours: Any = lambda f: (
+        f is not native and str(f.__module__).startswith(("scipy.", "chainrules_"))
+    )
     return lambda line: (
         (found := ours.get(getattr(line.function, "__name__", None)))
         and (found if is_ours(line.function) else theirs)  # such as those of `cupyx.scipy`

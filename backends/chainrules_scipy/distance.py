@@ -183,8 +183,9 @@ def _of_vectors(name: str) -> Any:
         a, b, *rest = (x if k in _PLAIN or x is None else array_of(x) for k, x in given.items())
         return _METRICS[name](a, b, **dict(zip([*given][2:], rest, strict=True)))
 
-    says = f"Compute SciPy's `{name}`, of traced values too."
-    return stands_for(theirs, says=says, arrays="u v")(distance)
+    return stands_for(
+        theirs, says=f"Compute SciPy's `{name}`, of traced values too.", arrays="u v"
+    )(distance)
 
 
 (

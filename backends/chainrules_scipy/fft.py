@@ -146,8 +146,7 @@ def _of_length(x: Any, n: int, axis: int) -> Any:
     missing = n - x.shape[axis]
     if missing <= 0:
         return x if missing == 0 else part(x, axis, 0, n)
-    widths = tuple((0, missing if i == axis else 0) for i in range(x.ndim))
-    return v.pad(x, 0.0, widths=widths)
+    return v.pad(x, 0.0, widths=tuple((0, missing * (i == axis)) for i in range(x.ndim)))
 
 
 def _trigonometric(name: str) -> Callable[..., Any]:

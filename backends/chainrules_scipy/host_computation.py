@@ -46,9 +46,8 @@ def by_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def function(*args: Any, **options: Any) -> Any:
-        if any(map(is_hosted, flatten((args, options))[0])):
-            return called_by_numpy(f, args, options)
-        return f(*args, **options)
+        hosted = any(map(is_hosted, flatten((args, options))[0]))
+        return called_by_numpy(f, args, options) if hosted else f(*args, **options)
 
     return function
 

@@ -52,10 +52,12 @@ from chainrules_scipy.composites_and_operand_conversions import (
     reject,
     stands_for,
 )
+from chainrules_scipy.installation import is_traced
 from chainrules_scipy.interpolate import CubicHermiteSpline
 from chainrules_scipy.result_checks import Beside, answer, plain, unstated
 from chainrules_scipy.source_copies import (
     FLOAT64,
+    INSTEAD,
     follow,
     follow_all,
     follow_class,
@@ -146,6 +148,8 @@ def quad(
         limit=limit,
         points=None if places is None else list(map(readable, places)),
     )
+    if not (f.moves or varies((a, b, within))):  # as in a nested integral, for its value
+        return found if full_output else found[:2]
     if varies(within):  # the points of discontinuity move
         how = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit}
         parts = [quad(f.f, *ends, **how)[0] for ends in itertools.pairwise([a, *within, b])]
@@ -153,8 +157,8 @@ def quad(
     else:
         limits = [found[2][k][: found[2]["last"]].tolist() for k in ("alist", "blist")]
         moving = _over_all(f, a, b, low, high, list(zip(*limits, strict=True)))
-    value = _agreeing("quad", found[0], moving, found[1])
-    return answer("quad(...)", found if full_output else found[:2], _0=value)
+    moving = _agreeing("quad", found[0], moving, found[1])
+    return answer("quad(...)", found if full_output else found[:2], _0=moving)
 
 
 def _agreeing(name: str, value: Any, moving: Any, error: Any) -> Any:
@@ -193,11 +197,14 @@ class _Integrand:
     """
 
     def __init__(self, f: Any) -> None:
-        self.f, self.ends = f, (math.inf, -math.inf)
+        self.f, self.plain, self.ends = f, of_values(f), (math.inf, -math.inf)
+        self.moves = is_traced([f])
 
     def seen(self, x: float) -> Any:
         self.ends = min(self.ends[0], x), max(self.ends[1], x)
-        return readable(self.f(x))
+        y = self.plain(x)
+        self.moves = self.moves or varies(y)
+        return readable(y)
 
     def at(self, x: Any) -> Any:
         """Compute the integrand, which is 0 where it overflows."""
@@ -276,8 +283,7 @@ def quad_vec(
         edges = sorted({0.0, 1.0, *(abs(x) for piece in pieces for x in piece)})
         pieces = list(itertools.pairwise(edges))
     moving = _over_all(integrand, a, b, low, high, pieces)
-    moving = _agreeing("quad_vec", value, moving, error)
-    return answer("quad_vec(...)", (value, error), _0=moving)
+    return answer("quad_vec(...)", (value, error), _0=_agreeing("quad_vec", value, moving, error))
 
 
 @stands_for(scipy.integrate.nquad, without="full_output")
@@ -348,8 +354,9 @@ class Problem(NamedTuple):
     def parts(self, parameters: Any) -> Any:
         """Return the function and its arguments, with other parameters."""
         left = iter(parameters)
-        leaves = [next(left) if isinstance(x, Tracer) else x for x in self.tree.leaves]
-        return self.tree.build(leaves)
+        return self.tree.build(
+            [next(left) if isinstance(x, Tracer) else x for x in self.tree.leaves]
+        )
 
     def rate(self, y: Any, t: Any, *parameters: Any) -> Any:
         """Compute the rate of the state, and of its derivatives if there are any."""
@@ -467,8 +474,7 @@ def rate_beside(beside: Any, f: Any, states: Any, t: Any, args: Any) -> Any:
     rows = [np.concatenate([flat(x) for x in pull(e)]) for e in np.eye(n)]
     partials = np.stack(rows, axis=1)  # a row per state and parameter, a column per rate
     moved = np.reshape(states[n:], (-1, n)) @ partials[:n]
-    moved = moved + np.concatenate([np.zeros((own, n)), partials[n:]])
-    return np.concatenate([value, flat(moved)])
+    return np.concatenate([value, flat(moved + np.concatenate([np.zeros((own, n)), partials[n:]]))])
 
 
 def _push(x_dot: Any, slopes: Any, x: Any) -> Any:
@@ -570,9 +576,7 @@ def odeint(
     return answer("odeint(...)", found, _0=anchored(found[0], ys))
 
 
-def _states(
-    f: Any, y0: Any, t: Any, args: Any, *, rtol: Any = None, atol: Any = None, **method: Any
-) -> Any:
+def _states(f: Any, y0: Any, t: Any, args: Any, *, rtol: Any = None, atol: Any = None) -> Any:
     """Solve by LSODA, or by `v.odeint`, whose derivative goes back through its steps."""
     lsoda = (_OF_LSODA if x is None else x for x in (rtol, atol))
     if (found := solved(f, y0, t, args, *lsoda)) is not None:
@@ -584,7 +588,7 @@ def _states(
         return v.reshape(array_of(f(y, at if moves else untraced(at), *args)), shape=y.shape)
 
     rtol, atol = (x if x is None else float(np.min(x)) for x in (rtol, atol))
-    return v.odeint(rate, y0, t, rtol=rtol, atol=atol, **method)
+    return v.odeint(rate, y0, t, rtol=rtol, atol=atol)
 
 
 def _step(f: Any, y: Any, t: Any, length: Any, args: Any) -> Any:
@@ -631,7 +635,6 @@ def solve_ivp(
         return fun(t, y[:, None] if vectorized else y, *args)
 
     how: dict[str, Any] = {
-        "method": "bosh3" if method == "RK23" else "dopri5",
         "rtol": min(np.min(options.get("rtol", 1e-3)), 1e-6),
         "atol": min(np.min(options.get("atol", 1e-6)), 1e-9),
     }
@@ -826,7 +829,13 @@ _FOLLOWED: dict[str, Any] = follow_all(
     scipy.integrate,
     *("cumulative_simpson", "cumulative_trapezoid", "dblquad", "fixed_quad", "romb", "tplquad"),
     "trapezoid",
-) | {"simpson": follow(scipy.integrate.simpson, np=numpy_with(float64=FLOAT64))}
+) | {
+    "simpson": follow(
+        scipy.integrate.simpson,
+        # A traced distance is multiplied into a sum of plain values in place.
+        np=numpy_with(float64=FLOAT64, sum=lambda y, axis: np.sum(y, axis) + INSTEAD[np.zeros](())),
+    )
+}
 
 
 _cubature = follow(scipy.integrate.cubature)

@@ -15,6 +15,7 @@ import scipy.interpolate as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, varies
+from chainrules_scipy._private import private
 from chainrules_scipy.composites_and_operand_conversions import (
     along,
     anchored,
@@ -33,7 +34,13 @@ from chainrules_scipy.installation import (
     taken_from,
 )
 from chainrules_scipy.result_checks import Beside, agreeing, of_both, plainly
-from chainrules_scipy.source_copies import follow_all, follow_class, followed, instead_of
+from chainrules_scipy.source_copies import (
+    follow_all,
+    follow_class,
+    followed,
+    instead_of,
+    with_shortcuts,
+)
 
 __all__ = [
     "Akima1DInterpolator",
@@ -82,8 +89,12 @@ def method(function: Callable[..., Any]) -> Callable[..., Any]:
     def both(self: Any, *args: Any, **options: Any) -> Any:
         if self.theirs is None:
             return function(self, *args, **options)
-        theirs = getattr(self.theirs, function.__name__)
-        return of_both(functools.partial(function, self), theirs, args, options)
+        return of_both(
+            functools.partial(function, self),
+            getattr(self.theirs, function.__name__),
+            args,
+            options,
+        )
 
     return both
 
@@ -132,6 +143,14 @@ def constructs(
         for name in methods if made_of else ():
             place_method(cls, of_instances(name, getattr(cls, name)), name)
         advise(vars(cls).get("__init__", cls), taken_from(cls))  # not a base class's, as of BPoly
+        for name in filter(
+            functools.partial(hasattr, cls),
+            (
+                *("construct_fast", "basis_element", "design_matrix"),
+                *("from_spline", "from_bernstein_basis"),
+            ),
+        ):  # of which the first takes what its class takes
+            setattr(made, name, made if name == "construct_fast" else getattr(cls, name))
         made.__doc__, made.__module__ = function.__doc__, function.__module__
         return described(made, cls)
 
@@ -306,8 +325,8 @@ def hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> PiecewisePol
 def PPoly(known: Any, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:  # noqa: N802
     """Make a piecewise polynomial, with derivatives in coefficients, knots and points."""
     c = array_of(c)
-    order = sorted(range(c.ndim), key=lambda i: i not in (axis, axis + 1))
-    return PiecewisePolynomial(v.permute_dims(c, axes=tuple(order)), x, extrapolate, axis)
+    axes = tuple(sorted(range(c.ndim), key=lambda i: i not in (axis, axis + 1)))
+    return PiecewisePolynomial(v.permute_dims(c, axes=axes), x, extrapolate, axis)
 
 
 def fitted(fit: Callable[[Any, Any], Any], y: Any, bc_type: Any) -> tuple[Any, Any]:
@@ -426,6 +445,7 @@ instead_of(native.PchipInterpolator, PchipInterpolator)
 FOLLOWED: dict[str, Any] = follow_all(
     native, "krogh_interpolate", "make_splprep", "make_splrep", "pchip_interpolate"
 )
+with_shortcuts(*FOLLOWED.values())
 KroghInterpolator = follow_class(native.KroghInterpolator, "__call__", "derivative", "derivatives")
 
 
@@ -518,7 +538,7 @@ def make_interp_spline(
     **__: Any,
 ) -> Any:
     """Interpolate by splines of a degree, with derivatives in the values."""
-    refuse(x, t)
+    refuse(x, t, bc_type)
     return _spline(lambda e, ends: native.make_interp_spline(x, e, k, t, ends), y, axis, bc_type)
 
 
@@ -589,6 +609,10 @@ def _stepped(x: Any, y: Any, kind: Any, at: Any) -> Any:
     return v.take(y, np.nan_to_num(number(readable(at))).astype(int), axis=0)
 
 
+_CHOSEN = (
+    "choose lam, and write s = make_smoothing_spline(x, np.eye(len(x)), lam=lam) and "
+    "BSpline(s.t, s.c @ y, 3)"
+)
 _KROGH = "write KroghInterpolator(x, y), which is the same polynomial"
 _SPLINE = "write make_interp_spline(x, y), which has derivatives in values and places"
 _FIT = "write BSpline(t, np.linalg.lstsq(BSpline(t, np.eye(len(t) - k - 1), k)(x), y)[0], k)"
@@ -605,10 +629,7 @@ refused(
         "splrep": _SPLINE,
         "LSQUnivariateSpline": f"{_FIT}, with t = np.r_[[x[0]] * (k + 1), t, [x[-1]] * (k + 1)]",
         "make_lsq_spline": _FIT,
-        "make_smoothing_spline": (
-            "choose lam, and write s = make_smoothing_spline(x, np.eye(len(x)), lam=lam) and "
-            "BSpline(s.t, s.c @ y, 3)"
-        ),
+        "make_smoothing_spline": _CHOSEN,
         "splev": "write BSpline(t, c, k)(x), which has derivatives in coefficients and places",
         "splint": "write BSpline(t, c, k).integrate(a, b)",
         "splder": "write BSpline(t, c, k).derivative()(x)",
@@ -620,6 +641,19 @@ refused(
         "BPoly": "write PPoly(c, x) of the coefficients of powers, the highest first",
         "NdPPoly": "write PPoly(c, x)(xp) along one axis, and then along the next",
     },
+)
+
+instead_of(
+    private("_validate_inputs"),
+    lambda *_, **__: reject(f"a fit, with s > 0, has no derivative: {_CHOSEN}, or s=0"),
+)
+place_method(
+    native.UnivariateSpline,
+    lambda *_: reject(
+        "UnivariateSpline.integral has no derivative in its limits: write "
+        "BSpline(*splrep(x, y, s=len(x))).integrate(a, b), with the s= of the spline if it has one"
+    ),
+    "integral",
 )
 
 

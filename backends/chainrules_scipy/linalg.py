@@ -221,8 +221,7 @@ def pinv(
     check_finite: bool = True,
 ) -> Any:
     """Compute the pseudoinverse."""
-    compute = of_stacks(a=2)(_pinv) if atol or return_rank else _pinv
-    return compute(a, atol, rtol, return_rank)
+    return (of_stacks(a=2)(_pinv) if atol or return_rank else _pinv)(a, atol, rtol, return_rank)
 
 
 # ---------------------------------------------------------------- Cholesky
@@ -800,8 +799,7 @@ def _agreed(found: Any, known: Any, theirs: Any, remedy: str) -> Any:
 def _as_scipy(theirs: Any, found: Any, *operands: Any) -> Any:
     """Compare with SciPy, which misreads real matrices beside complex ones."""
     if len({kind_of(x) == "complex" for x in operands}) == 2:
-        known = theirs(*map(readable, operands))
-        return _agreed(found, known, theirs, "make all matrices complex")
+        return _agreed(found, theirs(*map(readable, operands)), theirs, "make all matrices complex")
     return found
 
 
@@ -875,8 +873,8 @@ def _elements(ab: Any, above: int) -> tuple[Any, Any, Any]:
         ab[i, c[0] : c[-1] + 1] if c.size else ab[i, :0]
         for (i, _), c in zip(of, columns, strict=True)
     ]
-    rows = [c - k for (_, k), c in zip(of, columns, strict=True)]
-    return v.concat(*data, axis=0), np.concatenate(rows), np.concatenate(columns)
+    rows = np.concatenate([c - k for (_, k), c in zip(of, columns, strict=True)])
+    return v.concat(*data, axis=0), rows, np.concatenate(columns)
 
 
 def _solved(data: Any, rows: Any, columns: Any, b: Any) -> Any:
@@ -953,8 +951,12 @@ def cholesky_banded(
     offsets = range(0, -count, -1) if lower else range(count - 1, -1, -1)
     rows = [v.diagonal(factor, offset=k) for k in offsets]
     rests = [ab[i, n - abs(k) :] if lower else ab[i, : abs(k)] for i, k in enumerate(offsets)]
-    both = zip(rows, rests, strict=True)
-    return v.stack(*[v.concat(*((r, x) if lower else (x, r)), axis=0) for r, x in both])
+    return v.stack(
+        *[
+            v.concat(*((row, rest) if lower else (rest, row)), axis=0)
+            for row, rest in zip(rows, rests, strict=True)
+        ]
+    )
 
 
 def _spectrum(a: Any, theirs: Any, eigvals_only: bool, select: Any, select_range: Any) -> Any:
@@ -971,8 +973,11 @@ def _spectrum(a: Any, theirs: Any, eigvals_only: bool, select: Any, select_range
 @of_stacks(a_band=2)
 def eig_banded(a_band: Any, lower: bool, eigvals_only: bool, select: Any, select_range: Any) -> Any:
     """Compute the spectrum of a Hermitian matrix that is given by its diagonals."""
-    theirs = functools.partial(native.eig_banded, readable(a_band), lower)
-    return _spectrum(_dense(a_band, lower), theirs, eigvals_only, select, select_range)
+    return _spectrum(
+        _dense(a_band, lower),
+        functools.partial(native.eig_banded, readable(a_band), lower),
+        *(eigvals_only, select, select_range),
+    )
 
 
 @stands_for(native.eigh_tridiagonal, finite="d e")

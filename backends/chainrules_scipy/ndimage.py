@@ -465,11 +465,11 @@ def geometric_transform(
     """Interpolate at points from a function, as ``scipy.ndimage.geometric_transform``."""
     x = array_of(input)
     shape = x.shape if output_shape is None else tuple(output_shape)
-    options = extra_keywords or {}
-    at = [mapping(i, *extra_arguments, **options) for i in np.ndindex(*shape)]
+    at = [mapping(i, *extra_arguments, **(extra_keywords or {})) for i in np.ndindex(*shape)]
     places = v.stack(*[v.stack(*map(array_of, i)) for i in at], axis=1)
-    y = FOLLOWED["map_coordinates"](x, places, None, order, mode, cval, prefilter)
-    return v.reshape(y, shape=shape)
+    return v.reshape(
+        FOLLOWED["map_coordinates"](x, places, None, order, mode, cval, prefilter), shape=shape
+    )
 
 
 def _in_frequencies(x: Any, size: Any, n: int, axis: int, factor: Any) -> Any:

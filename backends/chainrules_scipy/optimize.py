@@ -254,9 +254,7 @@ def _part(c: Any) -> tuple[Any, Any, Any]:
     if isinstance(c, dict):
         args = as_tuple(c.get("args", ()))
         return lambda x: c["fun"](x, *args), 0.0, 0.0 if c["type"] == "eq" else np.inf
-    if hasattr(c, "A"):
-        return lambda x: v.matmul(array_of(c.A), x), c.lb, c.ub
-    return c.fun, c.lb, c.ub
+    return (lambda x: v.matmul(array_of(c.A), x)) if hasattr(c, "A") else c.fun, c.lb, c.ub
 
 
 def ends(bounds: Any, x: Any) -> tuple[Any, Any]:

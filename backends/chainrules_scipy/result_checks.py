@@ -261,8 +261,9 @@ def _called_again(theirs: Callable[..., Any], args: Any, options: dict[str, Any]
 def agreement(value: Any, known: Any, *, tolerance: float) -> Any:
     """Return whether values equal known ones, including infinities and NaN."""
     size = np.max(np.abs(known), initial=0.0, where=np.isfinite(known))
-    error = 0.1 * tolerance * size + 1e-12
-    return np.bool_(np.allclose(value, known, rtol=tolerance, atol=error, equal_nan=True))
+    return np.bool_(
+        np.allclose(value, known, tolerance, 0.1 * tolerance * size + 1e-12, equal_nan=True)
+    )
 
 
 @primitive

@@ -73,8 +73,9 @@ def _from_rotvec(rotvec: Any, degrees: bool = False) -> Any:
     t, half = np.where(near, square, 0.0) / 4.0, np.sqrt(np.where(near, 1.0, square)) / 2.0
     factorials = [math.factorial(k) for k in range(20)]
     scale = np.where(near, 0.5 * _series(t, factorials[1::2]), np.sin(half) / (2.0 * half))
-    cosine = np.where(near, _series(t, factorials[::2]), np.cos(half))
-    return np.concatenate([rotvec * scale, cosine], axis=-1)
+    return np.concatenate(
+        [rotvec * scale, np.where(near, _series(t, factorials[::2]), np.cos(half))], axis=-1
+    )
 
 
 def _as_rotvec(quat: Any, degrees: bool = False) -> Any:

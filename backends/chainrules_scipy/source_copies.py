@@ -28,7 +28,6 @@ from chainrules_scipy.composites_and_operand_conversions import (
 from chainrules_scipy.host_computation import in_our_words, run
 from chainrules_scipy.installation import (
     HOLDS,
-    is_traced,
     original,
     place_constructor,
     place_method,
@@ -284,7 +283,7 @@ HELPERS: dict[str | None, Any] = {
 }
 
 
-_classes: dict[type, dict[str, Any]] = {}
+_classes: dict[type, tuple[dict[str, Any], tuple[str, ...]]] = {}
 
 
 def follow(native: Callable[..., Any], **instead: Any) -> Callable[..., Any]:
@@ -369,13 +368,12 @@ def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: A
     callable
         A function that makes an instance of the class, or of the subclass.
     """
-    _classes[cls] = instead
+    _classes[cls] = instead, methods
 
     @functools.wraps(cls, updated=())
     def make(*args: Any, **options: Any) -> Any:
-        of = followed_class(cls) if is_traced((*args, *options.values())) else cls
-        with beside((args, options)):
-            return of(*args, **options)
+        with beside((args, options)):  # of plain values too: methods may be given traced ones
+            return followed_class(cls)(*args, **options)
 
     make.__doc__ = f"Make SciPy's `{cls.__name__}`, of traced values too."
 
@@ -438,11 +436,12 @@ def followed(function: Any, **instead: Any) -> Any:
 @functools.cache
 def followed_class(cls: type) -> Any:
     """Return a subclass whose methods, and those of its bases, are copies for traced values."""
-    instead = _classes.get(cls, {})
+    instead, methods = _classes.get(cls, ({}, ()))
     body: dict[str, Any] = {"__module__": cls.__module__, "__new__": _plainly, HOLDS: True}
     if not cls.__dictoffset__:
         body["__slots__"] = ()
-    for name, theirs in vars(cls).items():
+    # Inherited methods too, as the class has others under their names while installed.
+    for name, theirs in ({m: getattr(cls, m) for m in methods} | dict(vars(cls))).items():
         if isinstance(theirs, FunctionType) and name != "__new__":
             copy = followed(original(theirs), **instead)
             body[name] = copy if name[0] == "_" and name not in _ENTRIES else _entry(copy)
@@ -545,6 +544,5 @@ _numpy: Any = np
 def _module(module: Any) -> Any:
     if is_numpy(module):
         return _module(_numpy)
-    if module in (cmath, math) or module.__name__.split(".")[0] in ("numpy", "scipy"):
-        return _Module(module)
-    return module
+    is_copied = module in (cmath, math) or module.__name__.split(".")[0] in ("numpy", "scipy")
+    return _Module(module) if is_copied else module

@@ -58,9 +58,8 @@ def _dense(a: Any) -> Any:
 
 def _solution(a: Any, b: Any) -> Any:
     """Solve A x = b, by the class of A."""
-    if isinstance(a, (native.LinearOperator, Operator)):
-        return v.linear_solve(lambda x: _product(a, x), b)
-    return spsolve(a, b)
+    is_operator = isinstance(a, (native.LinearOperator, Operator))
+    return v.linear_solve(lambda x: _product(a, x), b) if is_operator else spsolve(a, b)
 
 
 @functools.partial(place, native.spsolve)
@@ -274,9 +273,11 @@ def _product(a: Any, x: Any) -> Any:
     x = array_of(x)
     if x.ndim == 2:
         return v.stack(*[_product(a, x[:, i]) for i in range(x.shape[1])], axis=1)
-    if isinstance(a, Operator):
-        return a.matvec(x)
-    return array_of(a.A @ x if hasattr(a, "A") else a._matvec(x))
+    return (
+        a.matvec(x)
+        if isinstance(a, Operator)
+        else array_of(a.A @ x if hasattr(a, "A") else a._matvec(x))
+    )
 
 
 for _name in ("matvec", "matmat", "dot", "__matmul__", "__mul__", "__call__"):

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.stats
 
 from chainrules_py.extend import advise
-from chainrules_scipy.composites_and_operand_conversions import of_precision
+from chainrules_scipy.composites_and_operand_conversions import attribute, of_precision
 from chainrules_scipy.installation import place_method
 from chainrules_scipy.stats import distributions, multivariate_and_sample_statistics
 from chainrules_scipy.stats.distributions import (
@@ -161,7 +161,7 @@ for _name, _method in itertools.product(
 
 def __getattr__(name: str) -> Any:
     if name in FOLLOWED:
-        return FOLLOWED[name]
+        return attribute(__name__, FOLLOWED, name)
     native = getattr(scipy.stats, name, None)
     if isinstance(native, (scipy.stats.rv_continuous, scipy.stats.rv_discrete)):
         return Distribution(native)

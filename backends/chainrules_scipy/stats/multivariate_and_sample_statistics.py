@@ -227,8 +227,10 @@ instead_of(private("_yeojohnson_transform"), _power)
 
 def _variance(x: Any, *, correction: Any = 0, nan_policy: str = "propagate", **how: Any) -> Any:
     """Compute a variance; where SciPy's source omits NaN, it multiplies NaN by 0."""
-    if varies(correction) and readable(correction) == 0:  # SciPy's source leaves it out
-        reject("ddof of a variance is held fixed at 0; write ddof=ignore_derivatives(ddof)")
+    if varies(correction):  # SciPy's source leaves it out where it is 0
+        n = np.sum(~np.isnan(readable(x)), how.get("axis"), keepdims=how.get("keepdims", False))
+        biased = _variance(x, nan_policy=nan_policy, **how)
+        return biased * (n / np.where(n > readable(correction), n - correction, np.nan))
     if nan_policy != "omit":
         theirs = followed(private("_xp_var"))
         return theirs(x, correction=correction, nan_policy=nan_policy, **how)
@@ -236,6 +238,13 @@ def _variance(x: Any, *, correction: Any = 0, nan_policy: str = "propagate", **h
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # for too few numbers, as SciPy
         return np.nanvar(x, axis=axis, ddof=correction, keepdims=keepdims)
+
+
+def _of_quantile(*given: Any) -> Any:
+    """Prepare a quantile; SciPy's source leaves out the points whose weight is 0."""
+    if varies(given[-1]) and not np.all(readable(given[-1])):  # the weights
+        reject("quantile has no derivative in weights that are 0; leave these points out")
+    return followed(private("_quantile_iv"))(*given)
 
 
 def _log_likelihood(x: Any, *, lmb: Any, axis: int = 0, keepdims: bool = False, **_: Any) -> Any:
@@ -251,6 +260,8 @@ instead_of(private("_yeojohnson_llf"), _log_likelihood)
 instead_of(sc.i0e, i0e)
 instead_of(sc.i1e, i1e)
 instead_of(private("_xp_var"), _variance)
+instead_of(private("_var"), lambda x, axis=0, ddof=0, **_: _variance(x, axis=axis, correction=ddof))
+instead_of(private("_quantile_iv"), _of_quantile)
 with_shortcuts(native.iqr, private("_power_divergence") or native.power_divergence)
 FOLLOWED: dict[str, Any] = follow_all(
     native,

@@ -218,6 +218,25 @@ def test_counts(method):
     np.testing.assert_allclose(value, counts(1.1), rtol=1e-2)
 
 
+def test_an_event_costs_as_many_steps_by_any_method():
+    """SciPy's method is that of the values, and not that of the derivatives."""
+    from chainrules_scipy.integrate import solve_ivp
+
+    calls = 0
+
+    def reached(k, of):
+        def rate(t, y):
+            nonlocal calls
+            calls += 1
+            return -k * y
+
+        at = lambda t, y: y[0] - 0.3
+        return of(rate, (0.0, 2.0), [1.0], method="RK23", events=at, rtol=1e-7).t_events[0][0]
+
+    assert np.isclose(grad(reached)(1.1, solve_ivp), np.log(0.3) / 1.1**2, rtol=1e-5)
+    assert calls < 3000
+
+
 def test_stopped_on_the_way_back():
     """Of the times that are asked for, those behind the event are left out."""
 

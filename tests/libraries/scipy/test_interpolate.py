@@ -177,6 +177,12 @@ def test_the_shape_of_radial_functions_has_second_derivatives(kernel):
         (lambda y: theirs.splrep(X, y), "make_interp_spline"),
         (lambda y: theirs.make_smoothing_spline(X, y, lam=0.1), r"BSpline\(s.t, s.c @ y, 3\)"),
         (lambda y: theirs.splev(0.3, (np.arange(11.0), y, 3)), "BSpline"),
+        (lambda y: ours.make_splrep(X, y, s=0.1)(0.3), r"BSpline\(s.t, s.c @ y, 3\)"),
+        (lambda y: ours.make_splrep(X, X, s=0 * y[0])(0.3), "another formula"),
+        (
+            lambda y: ours.make_interp_spline(X, X, bc_type=([(1, y[0])], [(2, 0.0)]))(0.3),
+            "CubicHermiteSpline in slopes",
+        ),
         (lambda y: theirs.BPoly(y[None, :6], X), r"PPoly\(c, x\)"),
         (
             lambda y: theirs.RectBivariateSpline(X, X, y[:, None] * np.ones(7)),
@@ -187,6 +193,35 @@ def test_the_shape_of_radial_functions_has_second_derivatives(kernel):
 def test_what_is_fitpacks_is_refused_with_what_to_write(f, instead):
     with pytest.raises(Exception, match=instead):
         grad(lambda y: np.sum(f(y)))(Y[0, :, 0])
+
+
+def test_an_integral_of_fitpacks_says_what_to_write():
+    """With these knots and coefficients it is the same integral."""
+    y = Y[0, :, 0]
+    given = lambda b: theirs.UnivariateSpline(X, y).integral(X[0], b)
+    with chainrules_scipy.install():
+        with pytest.raises(NotDifferentiableError, match=r"BSpline\(\*splrep\(x, y, s=len\(x\)\)"):
+            grad(given)(X[3])
+        instead = lambda b: theirs.BSpline(*theirs.splrep(X, y, s=len(X))).integrate(X[0], b)
+        slope = (given(X[3] + 1e-5) - given(X[3] - 1e-5)) / 2e-5
+        np.testing.assert_allclose(grad(instead)(X[3]), slope, rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", ["KroghInterpolator", "make_interp_spline"])
+def test_interpolants_of_plain_values_take_traced_places(make):
+    call = lambda of: lambda t: getattr(of, make)(X, Y[0, :, 0])(t)
+    check_same(call(ours), call(theirs), T)
+
+
+def test_class_methods_of_splines():
+    knots = np.arange(11.0)
+    check_same(ours.BSpline.basis_element(knots[:5]), theirs.BSpline.basis_element(knots[:5]), 2.5)
+    fast = lambda of: lambda c: of.BSpline.construct_fast(knots, c, 3)(4.3)
+    check_same(fast(ours), fast(theirs), Y[0, :, 0])
+    fast = lambda of: lambda c: of.PPoly.construct_fast(c.reshape(2, 3), knots[:4])(1.3)
+    check_same(fast(ours), fast(theirs), Y[0, :6, 0])
+    pieces = ours.PPoly.from_spline(theirs.make_interp_spline(X, Y[0, :, 0]))
+    np.testing.assert_allclose(pieces(T), theirs.make_interp_spline(X, Y[0, :, 0])(T))
 
 
 def test_a_refusal_at_the_first_call_of_a_process_says_what_to_write():

@@ -145,6 +145,10 @@ XS = [0.0, 1.0, 2.0]
 SHORT = [
     ("stats.boxcox_llf", lambda f, p: f(p, np.arange(1.0, 5.0)), 0.0),
     ("interpolate.KroghInterpolator", lambda f, p: f([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(p), 1.0),
+    ("stats.describe", lambda f, p: f([1.0, 2.0, 4.0], ddof=p).variance, 0.0),
+    ("stats.zscore", lambda f, p: f([1.0, 2.0, 4.0], ddof=p)[0], 0.0),
+    ("stats.zscore", lambda f, p: f([1.0, np.nan, 4.0, 5.0], ddof=p, nan_policy="omit")[0], 1.0),
+    ("stats.tvar", lambda f, p: f([1.0, 2.0, 4.0], ddof=p), 1.0),
     ("signal.normalize", lambda f, p: np.sum(f([1.0, 0.5], [p, -0.5])[0]), 1.0),
     ("signal.chirp", lambda f, p: f(0.3, p, 1.0, 2.0), 2.0),
     ("linalg.fractional_matrix_power", lambda f, p: f(np.diag([4.0, 9.0]), p)[0, 0], 1.0),
