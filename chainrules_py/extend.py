@@ -58,8 +58,8 @@ _HOMES: dict[str, str] = {
         "attributes cells content elements holds holds_numbers inside parts_of slots"
     ),
     "chainrules_py.values.find_tracers": (
-        "call_plain captured find_tracers hidden highest_tracer in_operations is_opaque knows "
-        "moves untraced varies"
+        "call_plain captured differentiates find_tracers hidden highest_tracer in_operations "
+        "is_opaque knows moves untraced varies"
     ),
     "chainrules_py.values.type_info": (
         "finite_tests hosts is_mutable_destination namespace namespace_of "

@@ -374,6 +374,7 @@ from chainrules_py.values.dispatch_types import (
 from chainrules_py.values.find_tracers import (
     call_plain,
     captured,
+    differentiates,
     find_tracers,
     hidden,
     highest_tracer,
@@ -583,6 +584,7 @@ __all__ = [
     "deliver",
     "demand_rule",
     "describe",
+    "differentiates",
     "digamma_rise",
     "direction",
     "dot_standard",

@@ -51,8 +51,7 @@ def solve_pull_numpy(y_bar: Any, a: Any, y: Any, vector: bool) -> Any:
     """Pull back through one system with one right side, by an outer product."""
     if type(y_bar) is not np.ndarray or y_bar.shape != y.shape or y.ndim > 1 or y.dtype.kind != "f":
         return _solving.solve_pull(y_bar, a, y, vector)
-    b_bar = solve_again_numpy(a.T, y_bar)
-    return b_bar[:, None] * -y
+    return solve_again_numpy(a.T, y_bar)[:, None] * -y
 
 
 def cholesky_pull_numpy(y_bar: Any, y: Any, upper: bool) -> Any:

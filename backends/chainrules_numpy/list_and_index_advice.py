@@ -19,6 +19,7 @@ from chainrules_py import ops
 from chainrules_py.extend import (
     Line,
     advised,
+    advised_at,
     aliases,
     attributes,
     filled,
@@ -35,7 +36,7 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
     if (written := _in_python(line)) is not None:
         return written
     if line.place[0].startswith("<lambdifygenerated"):  # by SymPy
-        return "use sympy.lambdify(x, expression, 'numpy') for this function"
+        return _of_sympy(line)
     if last:
         return _black_box(line)
     if "numpy.random" in sys.modules and (written := advised(np.random.Generator, line)):
@@ -46,6 +47,17 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
         return _buffer(line) if "Invalid value" in str(error) else None
     found = _strided(line) or _stacked(line) or of_plain(line)
     return found or (_buffer(line) if error is None else None)
+
+
+def _of_sympy(line: Line) -> str:
+    """Return how to make a function from a SymPy expression, by modules whose functions trace."""
+    name = (line.called or "exp").rpartition(".")[2]
+    modules = "'numpy'" if hasattr(np, name) else "'scipy'"
+    ours = re.search(r"after '(from chainrules_\S+ import .*)'", advised_at(line) or "")
+    if ours:
+        modules = f"[{{'{name}': {name}}}, 'scipy']"
+    after = f", after '{ours[1]}'" if ours else ""
+    return f"use sympy.lambdify(x, expression, {modules}) for this function{after}"
 
 
 _METHODS = frozenset(
@@ -144,6 +156,9 @@ def _order(x: Any) -> str:
 def _stacked(line: Line) -> str | None:
     """Return a NumPy call with ``np.stack`` around its list, or None."""
     call, function = line.node, line.function
+    attribute = getattr(getattr(call, "func", None), "attr", "")
+    if function is None and attribute in _MAKERS:  # of an object that stands for NumPy
+        function = getattr(np, attribute)
     if function is np.full and (made := _of_objects(line, call)):
         return f"use {ast.unparse(made)}"
     if isinstance(call, ast.Call) and (of_several := _of_several(line, call)):
@@ -156,6 +171,8 @@ def _stacked(line: Line) -> str | None:
         new = copy.deepcopy(call)
         new.func.value = joined  # type: ignore[attr-defined]
         return f"use {ast.unparse(new)}"
+    if attribute == "astype" and (other := _with_dtype(line, call)) is not None:
+        return _stacked(other) or advised(other.function, other)
     module = str(getattr(function, "__module__", None) or type(function).__module__)
     name = getattr(function, "__name__", "")
     if (
@@ -180,15 +197,28 @@ def _stacked(line: Line) -> str | None:
         if joined is None or (is_list and not any(line.traced(arg))):
             continue
         if name in _MAKERS:
+            from chainrules_numpy.plain_number_advice import with_axes  # loads np.polynomial
+
             dtype = line.option("dtype") or next(iter(line.arguments[1:2]), "float")
             kept = "" if dtype in ("float", "np.float64", "object") else f".astype({dtype})"
-            return f"use {ast.unparse(joined)}{kept}"
+            return f"use {with_axes(line, ast.unparse(joined) + kept)}"
         new = copy.deepcopy(call)
         new.args[place] = joined
         text = ast.unparse(new)
         part = f"{ast.unparse(joined)} in place of the list"
         return f"use {text if len(text) <= _LONGEST else part}"
-    return None
+    return None if function is line.function else advised(function, line)
+
+
+def _with_dtype(line: Line, call: Any) -> Line | None:
+    """Return a line with ``np.asarray(x, dtype)`` for ``np.asarray(x).astype(dtype)``, or None."""
+    array, new = call.func.value, copy.copy(line)
+    maker = line.value_of(getattr(array, "func", None))
+    if not any(maker is f for f in (np.array, np.asarray, np.asanyarray)) or not array.args:
+        return None
+    keywords = [*array.keywords, *call.keywords]
+    new.node = ast.Call(array.func, [array.args[0], *call.args], keywords)
+    return new
 
 
 _SEVERAL = {
@@ -407,13 +437,30 @@ def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
     own, shape = getattr(buffer, "dtype", None), getattr(buffer, "shape", "n")
     shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
     dtype = _precision(own, getattr(seen.get(like), "dtype", own))
+    is_given = name in code.co_varnames[: code.co_argcount]
+    if not is_given and np.size(shape) and isinstance(buffer, np.ndarray):
+        shape = _shape(line, name) or f"{name}.shape"  # another run may have another one
     made = f"{name} = np.zeros_like({like}, shape={shape}{dtype})"
-    if is_local and name not in code.co_varnames[: code.co_argcount]:
+    if is_local and not is_given and f"{name}." not in made:
         return f"make it as {made}, which holds traced values"
-    if is_local:  # an argument, which the caller may read
+    if is_given:  # an argument, which the caller may read
         given = made.partition(" = ")[2]
         return f"give {given} for {name}; if {code.co_name} returns it, write {made} instead"
     return f"write {made} before it is written to"
+
+
+def _shape(line: Line, name: str) -> str | None:
+    """Return the shape with which the program makes an array of zeros, as it is written there."""
+    file, last = line.place
+    for at in range(last - 1, line.frame.f_code.co_firstlineno - 1, -1):
+        with contextlib.suppress(SyntaxError):
+            for statement in ast.parse(linecache.getline(file, at).strip()).body:
+                made: Any = getattr(statement, "value", None)
+                targets = map(ast.unparse, getattr(statement, "targets", ()))
+                if name in targets:
+                    zeros = line.value_of(getattr(made, "func", None)) in (np.zeros, np.empty)
+                    return ast.unparse(made.args[0]) if zeros and made.args else None
+    return None
 
 
 def _in_table(line: Line, cells: ast.Attribute, like: str) -> str:

@@ -292,7 +292,7 @@ def _refuse(error: BaseException) -> None:
     of_tracer = plain and any(found is x for found in find_tracers(x))
     line = Line.of(error) if of_tracer else None
     ndim = getattr(x, "ndim", 0)
-    if line is None or not (hasattr(pd.DataFrame, name) or ndim == 2):
+    if line is None or not ndim or not (hasattr(pd.DataFrame, name) or ndim == 2):
         return
     owner = line.owner(name) or "x"
     calls = _calls(linecache.getline(*line.place))

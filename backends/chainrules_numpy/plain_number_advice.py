@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Line, advise, filled, find_tracers, suggestion
+from chainrules_py.extend import Line, advise, filled, find_tracers, suggestion, untraced
 
 _name: str
 
@@ -176,6 +176,14 @@ def _vectorized(line: Any) -> str:
     return f"use vectorize({f})({', '.join(line.arguments or ['x'])}), {_VECTORIZE}"
 
 
+def with_axes(line: Line, made: str) -> str:
+    """Return an array with the leading axes that the call adds by ``ndmin=``."""
+    if (ndmin := line.option("ndmin")) is None:
+        return made
+    leading = f"{{made}}[(None,) * ({ndmin} - np.ndim({{made}}))]"
+    return filled(f"np.atleast_{ndmin}d({{made}})" if ndmin in ("1", "2") else leading, made=made)
+
+
 def _array(write: str) -> Any:
     """Return advice that keeps a requested dtype."""
 
@@ -184,8 +192,14 @@ def _array(write: str) -> Any:
         node = next(iter(getattr(line.node, "args", ())), None)
         sides = getattr(node, "left", None), getattr(node, "right", None)
         listed = any(isinstance(each, ast.List) for each in sides)  # as [x] * 3
-        made = "np.stack({0})" if listed else "{0}"
-        return f"use {write}" if dtype is None else f"use {made}.astype({dtype})"
+        made = f"{'np.stack({0})' if listed else '{0}'}.astype({dtype})"
+        names = [ast.parse(name, mode="eval").body for name in line.traced(node)]
+        held = node and (
+            find_tracers(line.resolved(node)) or find_tracers([*map(line.resolved, names)])
+        )
+        if held and not listed and {float, complex}.issuperset(type(untraced(x)) for x in held):
+            made = f"np.full_like({{0}}, {{0}}, dtype={dtype})"  # Python's numbers have no astype
+        return f"use {with_axes(line, write if dtype is None else made)}"
 
     return given
 

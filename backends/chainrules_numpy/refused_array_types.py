@@ -1,4 +1,4 @@
-"""Arrays of numpy.ma, and matrices, are refused wherever they could enter.
+"""Arrays of numpy.ma, matrices and quantities with units are refused wherever they could enter.
 
 NumPy does not dispatch the functions of ``np.ma``, and does not define the result of other
 functions for masked arrays, so that a derivative could belong to another program. Use an array and
@@ -17,4 +17,7 @@ INSTEAD = (
 
 refuse_type("numpy.ma.MaskedArray", INSTEAD)
 refuse_type("numpy.ma.core.MaskedArray", INSTEAD)
+refuse_type(
+    "astropy.units.quantity.Quantity", "write q.value, which is its array, and the unit outside"
+)
 refuse_type("numpy.matrix", "write np.asarray(m), and @ for the product of matrices")

@@ -237,7 +237,7 @@ def _taken_where_called(native: Any) -> Any:
         name: f"use ignore_derivatives({{x}}), as {name} has no derivative in that argument",
     }
     is_ours: Any = lambda f: (
-        f is not native and str(f.__module__).startswith(("scipy.", "chainrules_"))
+        f is not native and str(getattr(f, "__module__", "")).startswith(("scipy.", "chainrules_"))
     )
     return lambda line: (
         (found := ours.get(getattr(line.function, "__name__", None)))

@@ -95,9 +95,13 @@ def is_traced(arguments: Any) -> bool:
     )
 
 
+_HOLDERS = ("Bounds", "LinearConstraint", "NonlinearConstraint")
+
+
 def _leaves(x: Any) -> Iterator[Any]:
     """Yield the leaves of a value, and of what a function or a constraint of SciPy holds."""
-    x = vars(x) if type(x).__module__ == "scipy.optimize._constraints" else x
+    known = type(x).__module__.startswith("scipy.optimize.") and type(x).__name__ in _HOLDERS
+    x = vars(x) if known else x
     for leaf in flatten(x)[0]:
         if leaf is x:
             yield from flatten(closed(x))[0] if callable(x) else [x]

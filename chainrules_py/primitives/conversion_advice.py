@@ -213,8 +213,7 @@ class Line:
     @property
     def arguments(self) -> list[str]:
         """The arguments of the call, as in the program."""
-        args = self.node.args if isinstance(self.node, ast.Call) else []
-        return [ast.unparse(arg) for arg in args]
+        return [*map(ast.unparse, self.node.args if isinstance(self.node, ast.Call) else ())]
 
     @property
     def argument(self) -> str:
@@ -241,8 +240,8 @@ class Line:
         if isinstance(node, (ast.JoinedStr, ast.FormattedValue)):
             parts = [n for n in ast.walk(node) if isinstance(n, ast.FormattedValue)]
             return [part.value for part in parts if part.format_spec is not None]
-        members = getattr(node, "keys", getattr(node, "elts", ()))  # of a dict or a set
-        return [each for each in members if each is not None]
+        # The members of a dict or a set, if it is one.
+        return [x for x in getattr(node, "keys", getattr(node, "elts", ())) if x is not None]
 
     @property
     def picture(self) -> str | None:
@@ -316,15 +315,17 @@ class Line:
     def owner(self, name: str = "") -> str | None:
         """Return the expression whose member of this name is read or called, or None."""
         node = self.node.func if isinstance(self.node, ast.Call) else self.node
-        fits = isinstance(node, ast.Attribute) and name in ("", node.attr)
-        return ast.unparse(node.value) if fits else None  # type: ignore[union-attr]
+        return (
+            ast.unparse(node.value)
+            if isinstance(node, ast.Attribute) and name in ("", node.attr)
+            else None
+        )
 
     def __str__(self) -> str:
         text = self.texts[0] if self.node is None else ast.unparse(self.node)
         text = text.partition("\n")[0]
         if self.stored is not None:
-            operator = self.texts[1].partition("=")[0].strip()
-            text = f"{text} {operator}= {ast.unparse(self.stored)}"
+            text += f" {self.texts[1].partition('=')[0].strip()}= {ast.unparse(self.stored)}"
         shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
         file, line = self.place
         return f"{file}:{line}: {shown}" if text else f"{file}:{line}"
@@ -460,8 +461,8 @@ def advised(function: Any, line: Line) -> str | None:
 
 
 def _advice_of(function: Any) -> Advice | None:
-    known = [function] if isinstance(function, Hashable) else []
-    known += map(_code_of, (function, function.__init__, function.__new__))
+    codes = map(_code_of, (function, function.__init__, function.__new__))
+    known = [*[function] * isinstance(function, Hashable), *codes]
     return next((_advice[key] for key in known if key in _advice), None)
 
 
@@ -518,8 +519,7 @@ def _found_at(line: Line, roots: set[str]) -> str | None:
             see_roots({root_module(frame)})
             see_about(str(frame.f_globals.get("__name__", "")))
         # A wrapper that many functions share holds the wrapped function in a local.
-        held = filter(callable, frame.f_locals.values())
-        codes = [frame.f_code, *map(_code_of, held)]
+        codes = [frame.f_code, *map(_code_of, filter(callable, frame.f_locals.values()))]
         if found := [text for code in codes if (text := suggestion(_advice.get(code), line))]:
             return found[0]
     return suggestion(_advice_of(line.function), line)

@@ -144,8 +144,7 @@ class Explanation:
     def __init__(
         self, f: Any, operands: tuple[type, ...], rule: Rule | None, ambiguous: str = ""
     ) -> None:
-        self.f = f
-        self.operands = operands
+        self.f, self.operands = f, operands
         self.rule = rule
         self.ambiguous = ambiguous
         chosen = () if rule is None else (rule.forward, rule.reverse)

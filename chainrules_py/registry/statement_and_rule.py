@@ -32,10 +32,8 @@ class Source:
     __slots__ = ("_spec", "by_call", "module", "name", "where")
 
     def __init__(self, module: str, name: str, where: str, spec: Any, by_call: bool) -> None:
-        self.module = module
-        self.name = name
-        self.where = where
-        self._spec = spec
+        self.module, self.name = module, name
+        self.where, self._spec = where, spec
         self.by_call = by_call
 
     @classmethod

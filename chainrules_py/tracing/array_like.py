@@ -28,7 +28,7 @@ from chainrules_py.tracing.library_calls import (
     find_step,
     steps,
 )
-from chainrules_py.tracing.lost_derivative_notes import comparing, note_comparison, notes
+from chainrules_py.tracing.lost_derivative_notes import comparing, note_comparison
 from chainrules_py.values.array_conversion import as_array, tables
 from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.dispatch_types import Tracer, called_beside
@@ -71,6 +71,7 @@ class ArrayLike(PythonProtocols):
     home: ClassVar[Any] = None
     array_members: ClassVar[dict[str, Any]] = {}
     joins_objects: ClassVar[bool] = False
+    _is_shown: Any = False  # to a person who holds the tape
     payload: Any
     as_view: Any
     as_root: Any
@@ -88,7 +89,7 @@ class ArrayLike(PythonProtocols):
         Its derivative would be lost: programs ask for the ``value`` of parameters and of quantities
         with units.
         """
-        if self.level in notes:
+        if not (self.is_over or self._is_shown):
             raise MemberError(
                 f"value of {describe(self.payload)}, which is differentiated, has no derivative; "
                 f"write ignore_derivatives(x) for the plain value"

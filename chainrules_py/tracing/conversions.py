@@ -34,6 +34,10 @@ class MemberError(TracerError, AttributeError):
     """A member that only plain arrays have; libraries that test for it take another path."""
 
 
+class ElementError(TracerError, IndexError):
+    """An element of a number, which has none: programs that test for it take another path."""
+
+
 class PythonProtocols(Tracer):
     """The protocols of Python's numbers and containers, on a tracer."""
 
@@ -48,8 +52,9 @@ class PythonProtocols(Tracer):
 
         ``as_strided`` reads memory, where such an array has other sizes than the value.
         """
-        if not self._is_plain(2) and becomes_element(self):
-            if not getattr(self, "shape", ()):
+        shape = getattr(self, "shape", ())
+        if not self._is_plain(2) and becomes_element(self, made=not shape):
+            if not shape:
                 raise MemberError("__array__")
             if "stride_tricks" not in caller().f_globals.get("__name__", ""):
                 return self._as_elements
@@ -57,6 +62,7 @@ class PythonProtocols(Tracer):
 
     def _as_elements(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return an array of objects, lent where NumPy would return the array itself."""
+        becomes_element(self)  # only here, as a program may only test for the method
         # What a compiler records has its layout in its payload.
         made = number_homes["numpy"].empty_like(getattr(x := untraced(self), "payload", x), object)
         made[...] = number_homes["numpy"].array([*self])
@@ -146,7 +152,7 @@ of_real_numbers: dict[str, Any] = {"__float__": _float, "__int__": _int}
 """Methods set only where the payload class has them: programs test (`typing.SupportsFloat`)."""
 
 _INSTEAD = {
-    "array": "use NumPy's functions of {x}, not plain ones",
+    "array": "use NumPy's functions of {x}, not plain ones, and np.stack([y, z]) for a list [y, z]",
     "float": "use NumPy's functions of {x}, not plain ones",
     "complex": "use {x} + 0j",
     "int": "use int(ignore_derivatives({x})), which is a constant",

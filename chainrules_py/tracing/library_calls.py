@@ -480,8 +480,10 @@ def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
 def _to_convert(operands: tuple[Any, ...]) -> list[bool]:
     """Return which operands `_at_home` converts."""
     infos = [(type_info(type(x)), x) for x in operands]
-    numbers = ("real", "complex")
-    sized = [i.is_array or (hasattr(x, "dtype") and kind_of(x) in numbers) for i, x in infos]
+    sized = [
+        info.is_array or (hasattr(x, "dtype") and kind_of(x) in ("real", "complex"))
+        for info, x in infos
+    ]
     own = not any(sized)
     return [own and info.is_python_number and isinstance(x, Tracer) for info, x in infos]
 

@@ -93,8 +93,8 @@ _known: dict[Any, Objects] = {}
 """The same by places in code: parsing a line takes a hundred times as long as making an array."""
 
 
-def becomes_element(x: Any) -> bool:
-    """Return whether a tracer becomes elements of an array of objects, and note that.
+def becomes_element(x: Any, made: bool = True) -> bool:
+    """Return whether a tracer becomes elements of an array of objects, and note where one is made.
 
     Complex numbers do not, as NumPy would lose their imaginary part, nor do arrays that are large,
     or empty, and so have no shape.
@@ -107,7 +107,7 @@ def becomes_element(x: Any) -> bool:
     while issubclass(type(x), Tracer):
         if not getattr(x, "joins_objects", False) or kind_of(x) != "real":
             return False
-        if x.level not in objects and not x.is_over:
+        if made and x.level not in objects and not x.is_over:
             line = Line(caller())
             if len(_known) >= _KEPT:
                 _known.clear()

@@ -27,7 +27,7 @@ from chainrules_py.primitives.conversion_advice import Line, advised, instead_of
 from chainrules_py.primitives.plugins import BACKENDS, announced, see, see_about, see_roots
 from chainrules_py.registry.explain import public_name
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
-from chainrules_py.tracing.conversions import MemberError, of_real_numbers, picture
+from chainrules_py.tracing.conversions import ElementError, MemberError, of_real_numbers, picture
 from chainrules_py.tracing.foreign_arrays import is_stranger
 from chainrules_py.tracing.library_calls import (
     SEQUENCES,
@@ -79,8 +79,7 @@ class Member:
     __slots__ = ("name", "native")
 
     def __init__(self, native: Any, name: str) -> None:
-        self.native = native
-        self.name = name
+        self.native, self.name = native, name
 
     def __get__(self, x: Any, owner: Any) -> Any:
         if x is None:
@@ -155,8 +154,9 @@ def _read_number(x: Any, where: Any) -> Any:
     """Read a NumPy scalar by a valid index: one that adds axes, a truth value, or an empty one."""
     try:
         known = untraced(x)[where]
-    except IndexError:
-        _refuse(f"{describe(x.payload)}, a number, is read at {where!r}; it has no elements")
+    except IndexError as error:
+        text = f"{describe(x.payload)}, a number, is read at {where!r}; it has no elements"
+        raise ElementError(text) from error
     return shape_back(x, known.shape) if known.size else known
 
 
@@ -213,8 +213,7 @@ class Classes(dict[type, Any]):
 
     def __init__(self, base: Any, of_fields: Callable[..., Any]) -> None:
         super().__init__()
-        self.base = base
-        self.of_fields = of_fields
+        self.base, self.of_fields = base, of_fields
         # A value and what is read from it are of one class, if the caches are cleared in between.
         self.in_use = WeakKeyDictionary[type, ReferenceType[type]]()
         forgets(lambda: (self,))
@@ -335,7 +334,10 @@ def _defers(self: Any, other: Any, theirs: str) -> bool:
     """Return whether an operator is left to the other operand: no array, number or tracer."""
     cls, mine = type(other), type_info(type(self)).dispatch_type
     if cls in SEQUENCES:
-        return number_home(mine) is None
+        # A list times a number is the list again and again, or an error.
+        return number_home(mine) is None or (
+            theirs == "__mul__" and not type_info(type(self)).is_array
+        )
     known: Any = lambda: type_info(cls).is_array or type_info(cls).is_number
     if issubclass(cls, Tracer) or known() or (see(None, (cls,)) and known()) or is_table(cls):
         # Python first tries a class that derives from the class of the number.

@@ -96,8 +96,7 @@ def _explain(error: BaseException, held: bool) -> None:
             for refuse in errors.refusers:
                 refuse(error)
         return
-    other = isinstance(error, (ChainRulesError, ValueError))
-    if not other and (call := _foreign_call(error)) is not None:
+    if not isinstance(error, (ChainRulesError, ValueError)) and (call := _foreign_call(error)):
         f, foreign = call
         library, said = type(foreign).__module__.partition(".")[0], str(error).partition("\n")[0]
         raise NotDifferentiableError(

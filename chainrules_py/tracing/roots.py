@@ -17,6 +17,7 @@ from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.array_like import innermost
 from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.find_tracers import differentiates
 from chainrules_py.values.type_info import namespace_of, type_info
 
 squares: dict[Primitive[..., Any], Callable[..., Any]] = {}
@@ -50,7 +51,7 @@ def with_roots(
     A class of tracers that may be recorded again counts as traced twice: it states ``orders``.
     """
     twice = [
-        issubclass(getattr(c, "payload_type", object), Tracer)
+        differentiates(getattr(c, "payload_type", object))
         or isinstance(getattr(c, "orders", None), int)
         for c in classes
     ]

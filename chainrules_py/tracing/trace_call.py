@@ -312,8 +312,7 @@ class Trace(ABC):
                 if out is None:
                     raise
                 y = f(*payloads, **options)
-            arrays = [operands[i] for i in plain] if plain else ()
-            made = leave(here, y, out, arrays, bound)
+            made = leave(here, y, out, [operands[i] for i in plain] if plain else (), bound)
             if shares and not may_share(y, payloads):
                 return made
             if views and isinstance(made, tracer):
@@ -420,8 +419,7 @@ class Settled:
         mine: tuple[bool, ...],
         bound: Bound | None,
     ) -> None:
-        self.payloads = payloads
-        self.mine = mine
+        self.payloads, self.mine = payloads, mine
         self.places = [i for i, m in enumerate(mine) if m]
         self.others = [i for i, c in enumerate(classes) if not mine[i] and issubclass(c, Tracer)]
         self.plain = [i for i, c in enumerate(classes) if not mine[i] and type_info(c).memory]

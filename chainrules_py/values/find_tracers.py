@@ -41,6 +41,13 @@ def is_traced(x: Any) -> bool:
     return issubclass(cls, Tracer) or type_info(cls).host is not None
 
 
+def differentiates(cls: type) -> bool:
+    """Return whether a class is of tracers, and not of those that stand for many plain examples."""
+    while getattr(cls, "is_map", False):
+        cls = cls.payload_type  # type: ignore[attr-defined]
+    return issubclass(cls, Tracer)
+
+
 def varies(x: Any) -> bool:
     """Return whether a value is or contains a tracer, or a traced value of another engine."""
     return bool(find_tracers(x)) or find_host((x,)) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import json
 import math
 import warnings
@@ -560,3 +561,38 @@ def test_derivatives_of_many_examples_call_the_function_once(name):
     assert len(calls) == 1
     alone = [OF_EACH[name](f)(x[None])[0] for x in xs]
     np.testing.assert_allclose(found, alone, rtol=1e-13)
+
+
+TESTS_OF_ONE = {
+    "isinstance": lambda x: isinstance(x, np.ndarray),
+    "a number": lambda x: isinstance(x, (int, float)),
+    "np.isscalar": np.isscalar,
+    "__len__": lambda x: hasattr(x, "__len__"),
+    "Iterable": lambda x: isinstance(x, collections.abc.Iterable),
+    "is_integer": lambda x: hasattr(x, "is_integer"),
+    "np.shape": lambda x: np.shape(x) == (),
+    "np.ndim": lambda x: np.ndim(x) > 0,
+    "nbytes": lambda x: x.nbytes > 8,
+}
+
+
+@pytest.mark.parametrize("name", TESTS_OF_ONE)
+@pytest.mark.parametrize("of", [lambda f: f, grad, hessian, lambda f: grad(grad(f))])
+@pytest.mark.parametrize("xs", [np.array([1.0, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]])])
+def test_an_example_is_what_a_loop_gives(name, of, xs):
+    f = of(lambda x: np.sum(x**3 if TESTS_OF_ONE[name](x) else x**2))
+    if of in (grad, hessian) or xs.ndim == 1:
+        np.testing.assert_array_equal(vmap(f)(xs), [f(x) for x in xs])
+
+
+def test_many_examples_are_no_outer_differentiation():
+    """Roots at zero, their squares, and what depends on nothing are as for each example."""
+    for f in (lambda x: np.cos(np.sqrt(x)), lambda x: np.sqrt(x) ** 2):
+        np.testing.assert_array_equal(vmap(grad(f))(np.array([0.0, 1.0]))[0], grad(f)(0.0))
+    length = lambda x: np.linalg.norm(x) ** 2
+    bend = hessian(lambda xs: np.sum(vmap(length)(xs)))(np.zeros((2, 3)))
+    np.testing.assert_array_equal(bend.reshape(6, 6), 2 * np.eye(6))
+    with pytest.warns(LostDerivativeWarning, match="depends on nothing"):
+        vmap(grad(lambda x: 3.0))(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="transpose"):
+        vmap(lambda x: x.mT)(np.ones((2, 3)))

@@ -30,6 +30,7 @@ USED = {
     },
     "chainrules_scipy": {
         "scipy.integrate._quadrature",
+        "scipy.interpolate._fitpack_repro",
         "scipy.ndimage._filters",
         "scipy.signal._peak_finding_utils",
         "scipy.signal._signaltools",
@@ -38,6 +39,7 @@ USED = {
         "scipy.stats._covariance",
         "scipy.stats._morestats",
         "scipy.stats._multivariate",
+        "scipy.stats._quantile",
         "scipy.stats._stats_py",
     },
     "chainrules_py.testing.array_api_strict": {"array_api_strict._array_object.Array"},

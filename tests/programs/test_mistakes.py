@@ -108,7 +108,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "    return b['a'].sum()\ngrad(g)(x)"
         ),
         "program.py:20: b['a'][0] = x[0]",
-        "b['a'] = np.zeros_like(x, shape=2)",
+        "b['a'] = np.zeros_like(x, shape=b['a'].shape)",
     ),
     "buffer of an object": (
         (
@@ -128,11 +128,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "buffer of whole numbers": (
         (
-            "def g(x):\n    b = «np.zeros_like(np.array([1, 2]))»\n    b[0] = x[0]\n"
+            "def g(x):\n    b = np.zeros_like(np.array([1, 2]))\n    «pass»\n    b[0] = x[0]\n"
             "    return b.sum()\ngrad(g)(x)"
         ),
-        "program.py:19: b[0] = x[0]",
-        "np.zeros_like(x, shape=2, dtype=float)",
+        "program.py:20: b[0] = x[0]",
+        "b = np.zeros_like(x, shape=b.shape, dtype=float)",
     ),
     "copied into what has no name": (
         "grad(lambda x: np.copyto(«np.zeros(2)», x) or x[0])(x)",

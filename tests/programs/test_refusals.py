@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import cmath  # noqa: F401
+import collections  # noqa: F401
 import functools
 import importlib
 import io  # noqa: F401, as others that programs name
@@ -18,6 +19,7 @@ import statistics
 import struct  # noqa: F401
 import subprocess
 import sys
+import types  # noqa: F401
 import warnings
 from decimal import Decimal  # noqa: F401
 from fractions import Fraction  # noqa: F401
@@ -298,6 +300,17 @@ TOLD = {
     "(lambda f: grad(f)(TWO))(numba.njit(lambda y: y.sum()))": "use grad(f.py_func)(TWO)",
     "grad(remembered)(1.0)": "use grad(remembered.__wrapped__)(1.0)",
     "grad(sympy.lambdify('x', 'sin(x)', 'math'))(1.0)": "sympy.lambdify(x, expression, 'numpy')",
+    "grad(sympy.lambdify('x', sympy.erf('x'), 'numpy'))(1.0)": "lambdify(x, expression, 'scipy')",
+    "grad(sympy.lambdify('x', sympy.polygamma(1, 'x'), 'scipy'))(1.0)": (
+        "sympy.lambdify(x, expression, [{'polygamma': polygamma}, 'scipy']) for this function, "
+        "after 'from chainrules_scipy.special import polygamma'"
+    ),
+    "grad(sized)(TWO)": "make it as b = np.zeros_like(x, shape=(n, n)), which holds",
+    "grad(lambda x: NUMERIC.array(x, float))(TWO)": "use x.astype(float)",
+    "grad(lambda x: NUMERIC.array([x[0]], 'f4'))(TWO)": "use np.stack([x[0]]).astype('f4')",
+    "grad(lambda p: np.asarray(p['a'], float))({'a': 2.0})": "use np.full_like(p['a'], p['a'], ",
+    "grad(lambda x: np.asarray(x).astype(float))(1.0)": "use np.full_like(x, x, dtype=float)",
+    "grad(lambda x: np.asarray(x).astype('f4'))(TWO)": "use x.astype('f4')",
     "(lambda w: grad(lambda x: (w * x).sum()))(xr.DataArray(TWO))(TWO)": "write w.values for w, a",
     "(lambda t: grad(lambda d: d['a'].sum())(t))(pd.DataFrame({'a': [1.0]}))": (
         "pass {c: t[c].to_numpy() for c in t}, a dict of arrays, for d"
@@ -321,6 +334,10 @@ TOLD = {
     "jacobian(lambda x: x * 2)(3)": "give floats (3.0 for 3)",
     "grad(sum)(iter([1.0, 2.0]))": "give a list of them, as list(x)",
     "grad(sum)({1.0, 2.0})": "give a list of them, as list(x)",
+    "grad(sum)(collections.ChainMap({'a': 1.0}))": "give a dict of them, as dict(x)",
+    "grad(sum)(types.MappingProxyType({'a': 1.0}))": "give a dict of them, as dict(x)",
+    "grad(sum)(Modelled(1.0))": "give a dict of them, as x.model_dump()",
+    "grad(np.sum)(Measured(TWO))": "give x.magnitude, the numbers",
     "grad(lambda x: torch.sin(x))(1.0)": "use np.sin(x)",
     "grad(lambda x: torch.tensor(x))(1.0)": "use x",
     "grad(lambda x: (jnp.ones(2) * x).ptp())(TWO)": "use np.ptp(jnp.ones(2) * x)",
@@ -399,7 +416,7 @@ TOLD = {
     "grad(located)(TWO)": (
         "write b = t.loc[:, 'a'].to_numpy() + np.zeros_like(x, shape=len(t)), and b[0] = x[0]"
     ),
-    "grad(Buffered())(1.0)": ("write self.b = np.zeros_like(x, shape=2) before it is written to"),
+    "grad(Buffered())(1.0)": "write self.b = np.zeros_like(x, shape=self.b.shape) before it is wri",
     "grad(Aliased())(1.0)": (
         "make the whole array as self.b = self.b + np.zeros_like(x, shape=(2,)) before b is taken"
     ),
@@ -440,7 +457,7 @@ TOLD = {
     "jvp(np.sin, (TWO,), (np.ones(3),))": "give one of shape (2,)",
     "vjp(np.sin, TWO)[1](np.ones(3))": "give one of shape (2,)",
     "jvp(np.sin, 1.0, 1.0)": "write jvp(f, (x, ...), (x_dot, ...))",
-    "grad(whole)(TWO)": "b = np.zeros_like(x, shape=2, dtype=float)",
+    "grad(whole)(TWO)": "b = np.zeros_like(x, shape=b.shape, dtype=float)",
     "grad(lambda x: len(f'{x[0]:.3f}') * x[0])(TWO)": "write {ignore_derivatives(x[0]):.3f}",
     "grad(lambda x: math.fsum(x))(TWO)": "a traced float64[2] to float",
     "grad(lambda x: Decimal(x[0]))(TWO)": "a traced float64 scalar was given",
@@ -625,6 +642,47 @@ def of_complex(x):
 def whole(x):
     b = np.zeros_like(np.array([1, 2]))
     b[0] = x[0]
+    return np.sum(b)
+
+
+class Modelled:
+    """A model of pydantic's."""
+
+    def __init__(self, a):
+        self.a = a
+
+    def __iter__(self):
+        yield from vars(self).items()
+
+    def model_dump(self):
+        return vars(self)
+
+
+class Measured:
+    """A quantity of pint's."""
+
+    def __init__(self, magnitude):
+        self._magnitude = magnitude
+
+    magnitude = property(lambda self: self._magnitude)
+    dtype = property(lambda self: self._magnitude.dtype)
+    shape = property(lambda self: self._magnitude.shape)
+
+
+class Numeric:
+    """An object that stands for NumPy."""
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+
+NUMERIC = Numeric()
+
+
+def sized(x):
+    n = len(x)
+    b = np.zeros((n, n))
+    b[0] = x
     return np.sum(b)
 
 

@@ -241,5 +241,4 @@ def ascending(x: Any, c: Any, *, outer: bool) -> Any:
     if outer and x.ndim:
         c = v.reshape(c, shape=(*c.shape, *(1,) * x.ndim))
     coefficients = [v.index(c, i) for i in reversed(range(c.shape[0]))]
-    first = coefficients[0] + x * 0
-    return functools.reduce(lambda y, a: a + y * x, coefficients[1:], first)
+    return functools.reduce(lambda y, a: a + y * x, coefficients[1:], coefficients[0] + x * 0)

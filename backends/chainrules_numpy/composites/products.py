@@ -146,8 +146,7 @@ def matrix_power(a: Any, n: int) -> Any:
     if n < 0:
         a, n = v.inv(a), -n
     if n == 0:
-        identity = v.eye_like(a, rows=a.shape[-1])
-        return v.broadcast_to(identity, shape=a.shape)
+        return v.broadcast_to(v.eye_like(a, rows=a.shape[-1]), shape=a.shape)
     if n == 3:  # as NumPy rounds it
         return v.matmul(v.matmul(a, a), a)
     result = None

@@ -72,14 +72,12 @@ def union1d(x: Any, y: Any) -> Any:
 
 def setdiff1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
     """Find the elements of x that are not in y."""
-    plain = low.readable(x), low.readable(y)
-    return found(np.setdiff1d(*plain, assume_unique), x)
+    return found(np.setdiff1d(low.readable(x), low.readable(y), assume_unique), x)
 
 
 def setxor1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
     """Find the elements of either array that are not in the other."""
-    plain = low.readable(x), low.readable(y)
-    return found(np.setxor1d(*plain, assume_unique), x, y)
+    return found(np.setxor1d(low.readable(x), low.readable(y), assume_unique), x, y)
 
 
 def intersect1d(x: Any, y: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:

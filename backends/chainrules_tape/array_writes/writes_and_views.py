@@ -359,7 +359,8 @@ def check_writable(x: Any) -> None:
             write = (
                 "a copy of it (y = y.copy()), or to the array that it was read from"
                 if unclear or read_only or parent is None
-                else "that array, both parts at once, as in z[0] = x + 1j * y"
+                else "a copy of it (y = y.copy()) or, if that array is read again, to that array, "
+                "both parts at once, as in z[0] = x + 1j * y"
             )
             raise MutationError(
                 f"{describe(x.payload)} is written to, and {reason}; write to {write}"
@@ -681,12 +682,15 @@ class Writable(ArrayLike):
             return call_native(ufunc, operands, keywords)
         (target,) = keywords["out"]
         rest = {name: value for name, value in keywords.items() if name != "out"}
-        if not isinstance(target, ArrayLike):
-            if objects and joined(target) is not target and target.ndim:
-                return put_elements(target, ufunc(*operands, **rest))
-            refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))
         # Two concern the target, not the value; NumPy's own ``var`` passes both.
         z = ufunc(*operands, **{k: y for k, y in rest.items() if k not in ("subok", "casting")})
+        if not isinstance(target, ArrayLike):
+            if objects and joined(target) is not target and target.ndim:
+                return put_elements(target, z)
+            # A comparison has no derivative; where it is recorded, it may not be written.
+            if kind_of(z) == "bool" and type_info(type(z)).dispatch_type is type(z):
+                return ufunc(*map(innermost, operands), out=target, **rest)
+            refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))
         assign(target, z, lambda array: ufunc(*map(innermost, operands), out=array, **rest))
         return target
 

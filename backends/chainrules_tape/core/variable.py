@@ -17,7 +17,7 @@ from chainrules_py.extend import (
 )
 from chainrules_tape.core.bare_tape import BareTape
 from chainrules_tape.core.cotangent_routing import INPUT, Links, Structured, two
-from chainrules_tape.rule_config import config
+from chainrules_tape.rule_config import config, recorders
 
 
 class Recording(Trace):
@@ -103,6 +103,8 @@ class OnTape(ArrayLike):
     def is_over(self) -> bool:
         """Whether its tape is closed."""
         return self.tape.state != "open"
+
+    _is_shown = property(lambda x: recorders.made.get(id(x.tape)) is x.tape)
 
     def _leaf(self, value: Any) -> Any:
         """Return an input whose gradient is not needed."""

@@ -66,8 +66,7 @@ class Arguments:
             meant = difflib.get_close_matches(name, ("argnums", "argnames", "has_aux"))
             write = f"did you mean {meant[0]}?" if meant else f"help({what}) lists what it takes"
             raise TypeError(f"{what}() got an unexpected keyword argument {name!r}; {write}")
-        self.f = f
-        self.by_name = by_name
+        self.f, self.by_name = f, by_name
         if not callable(f):
             raise NotDifferentiableError(
                 f"{describe(f)} is not a function, so it has no derivative; write {what}(f)(x) for "
@@ -275,12 +274,8 @@ def _check_no_numbers(x: Any) -> None:
             )
         elif getattr(getattr(x, "dtype", None), "names", None):
             instead = "give its fields, {name: x[name] for name in x.dtype.names}"
-        elif hasattr(x, "dtype"):
-            instead = "give an array of a floating type, as np.asarray(x, float)"
-        elif hasattr(x, "readline"):
-            instead = "give its numbers, as np.loadtxt(x)"
-        elif hasattr(type(x), "__iter__"):
-            instead = "give a list of them, as list(x)"
+        elif forms := [form for name, form in _FORMS if hasattr(type(x), name)]:
+            instead = f"give {forms[0]}"
         else:
             fields = [f"{name}: object" for name in getattr(x, "__dict__", {})]
             of_fields = f"a @dataclasses.dataclass with {', '.join(fields) or 'its numbers'}"
@@ -288,6 +283,17 @@ def _check_no_numbers(x: Any) -> None:
         raise NotDifferentiableError(
             f"{describe(x)} holds numbers that no derivative is known in: {instead}"
         )
+
+
+_FORMS = (
+    ("magnitude", "x.magnitude, the numbers of this quantity without its unit"),
+    ("dtype", "an array of a floating type, as np.asarray(x, float)"),
+    ("readline", "its numbers, as np.loadtxt(x)"),
+    ("model_dump", "a dict of them, as x.model_dump()"),
+    ("keys", "a dict of them, as dict(x)"),
+    ("__iter__", "a list of them, as list(x)"),
+)
+"""Members of classes that hold numbers, and what to give in place of an instance."""
 
 
 # ------------------------------------------------------------------------------------ results

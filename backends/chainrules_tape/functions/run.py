@@ -36,6 +36,7 @@ from chainrules_py.extend import (
     batched,
     count,
     describe,
+    differentiates,
     direction,
     explain_error,
     finite_tests,
@@ -445,7 +446,7 @@ class ReverseRun(Recorded):
         if any([i is not None for i in self.outputs]) or self.notes.inside or self.notes.steps:
             return False
         varying = [x for x, i in zip(self.leaves, self.inputs, strict=True) if i is not None]
-        return bool(varying) and not any([issubclass(type(x), Tracer) for x in varying])
+        return bool(varying) and not any([differentiates(type(x)) for x in varying])
 
     def pull_sparsely(self, seeds: Sequence[Any]) -> list[Any]:
         """Pull seeds back once, and return `Rows` for the inputs of which rows were read."""

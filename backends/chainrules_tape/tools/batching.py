@@ -281,13 +281,13 @@ class Batch(ArrayLike):
     array_members: ClassVar[dict[str, Any]] = {
         "__len__": lambda x: x.shape[0],
         "__contains__": _refuse,
+        "__setitem__": _refuse,
         "T": property(lambda x: v.permute_dims(x, axes=None)),
     }
     __dispatch_type__: ClassVar[type]
 
     def __init__(self, value: Any, level: int) -> None:
-        self.payload = value
-        self._level = level
+        self.payload, self._level = value, level
 
     @property
     def level(self) -> int:
@@ -302,7 +302,6 @@ class Batch(ArrayLike):
     value: Any = __payload__
     __bool__: Any = _refuse
     __round__: Any = _refuse
-    __setitem__: Any = _refuse
     __iadd__: Any = _write
     __isub__: Any = _write
     __imul__: Any = _write
@@ -314,6 +313,8 @@ class Batch(ArrayLike):
     shape = property(lambda x: tuple(x.payload.shape[1:]))
     ndim = property(lambda x: x.payload.ndim - 1)
     size = property(lambda x: prod(x.shape))
+    nbytes = property(lambda x: x.size * x.dtype.itemsize)
+    is_map = True
 
     def __repr__(self) -> str:
         return f"<one of {self.payload.shape[0]} of {describe(self.payload)}>"
@@ -358,8 +359,12 @@ class Batch(ArrayLike):
 
             return f(*[map_leaves(example, x) for x in operands], **options)
 
-        ys = _stacked([call(i) for i in range(n or 1)], 0)
-        return map_leaves(lambda y: batch(y if n else _emptied(y), level), ys)
+        ys = [call(i) for i in range(n or 1)]
+        if any([getattr(y, "as_root", None) for y in find_tracers(ys)]):
+            _refuse(self)  # a root keeps its square, and one of many would not
+        if {int, bool}.issuperset(map(type, flatten(ys[0])[0])) and all([y == ys[0] for y in ys]):
+            return ys[0]  # such as a shape
+        return map_leaves(lambda y: batch(y if n else _emptied(y), level), _stacked(ys, 0))
 
 
 def _one(x: Any, i: int) -> Any:
@@ -380,20 +385,24 @@ def _emptied(y: Any) -> Any:
 
 def batch(x: Any, level: int) -> Any:
     """Return an array whose first axis counts examples as a `Batch`."""
-    return _classes_of_one(type(x))(x, level) if _is_array(x) else x
+    if not _is_array(x):
+        return x
+    # An element of NumPy's arrays is a number.
+    number = x.ndim == 1 and type_info(type(x)).dispatch_type.__module__ == "numpy"
+    return _classes_of_one(type(x), x.dtype.type if number else type(x))(x, level)
 
 
-def _classes_of_one(cls: type) -> Any:
+def _classes_of_one(cls: type, one: type) -> Any:
     """Return the subclass of `Batch` for a class of arrays, with the class of one example."""
-    base: Any = _classes[cls]
-    found = _ones.get(cls)
+    base: Any = _classes[one if isinstance(_classes[one], type) else cls]
+    found = _ones.get((cls, one))
     if found is None or found.__base__ is not base:
-        state = {"__slots__": (), "__class__": property(_class_of_one)}
-        found = _ones[cls] = type(base.__name__, (base,), state)
+        state = {"__slots__": (), "__class__": property(_class_of_one), "payload_type": cls}
+        found = _ones[cls, one] = type(base.__name__, (base,), state)
     return found
 
 
-_ones: dict[type, type] = {}
+_ones: dict[tuple[type, type], type] = {}
 
 
 _classes = Classes(Batch, lambda value, *_: value)

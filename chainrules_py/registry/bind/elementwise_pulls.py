@@ -28,8 +28,7 @@ class Pulls:
     """The pulls of one `ElementwiseRecipe` for one request, in their three forms."""
 
     def __init__(self, recipe: Any, request: Request, saved: Slots) -> None:
-        self.recipe = recipe
-        self.request = request
+        self.recipe, self.request = recipe, request
         self.saved = saved
         self.forms: list[tuple[str, Any]] = [recipe.forms[i] for i in request.active]
         self.numbers = {

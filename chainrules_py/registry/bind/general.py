@@ -74,8 +74,7 @@ class _Written(Recipe):
     ) -> None:
         self.function = function
         self.functions = (function,)
-        self.with_config = with_config
-        self.batched = batched
+        self.with_config, self.batched = with_config, batched
         self.whole = whole
         self.always = always
 

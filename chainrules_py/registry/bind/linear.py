@@ -81,8 +81,7 @@ class LinearRecipe(SharedRun):
     ) -> None:
         self.transposes = transposes
         self.functions = (*transposes, pull_into)
-        self.variadic = variadic
-        self.pull_into = pull_into
+        self.variadic, self.pull_into = variadic, pull_into
         self.batched = batched
 
     def stated_in(self, n: int) -> tuple[bool, ...]:

@@ -149,6 +149,7 @@ show(lambda m: np.array(2.0).std(mean=m), 1.0)
 
 
 IMPORTED = "after 'from chainrules_numpy.composites.mapping import vectorize'"
+LISTED = "and np.stack([y, z]) for a list [y, z]"
 
 
 def test_what_is_advised_without_source_text():
@@ -158,6 +159,6 @@ def test_what_is_advised_without_source_text():
         *["TracerError   use np.stack of the numbers"] * 5,
         "TracerError   use np.maximum(np.max(x), initial)",
         f"TracerError   use vectorize(f)(x), {IMPORTED}",
-        "TracerError   use NumPy's functions of x, not plain ones",
+        f"TracerError   use NumPy's functions of x, not plain ones, {LISTED}",
         "TracerError   write np.var(a, mean=m) for a.var(mean=m), and np.std for the method std",
     ]

@@ -30,7 +30,7 @@ from chainrules_py import (
 )
 from chainrules_py.primitives.method_table import invalidate
 from chainrules_py.tracing import library_calls
-from chainrules_tape import Tape, checkpoint, grad, jvp, linearize, vjp
+from chainrules_tape import Tape, checkpoint, grad, jvp, linearize, value_and_grad, vjp
 
 RNG = np.random.default_rng(8)
 LINE = RNG.uniform(0.5, 1.5, 6)
@@ -406,7 +406,24 @@ def test_a_value_is_no_way_around_the_derivative(x):
     """Libraries of units and of parameters ask whatever they are given for it."""
     f = lambda x: np.sum(getattr(x, "value", x) * x)
     np.testing.assert_array_equal(grad(f)(x), 2 * x)
+    np.testing.assert_array_equal(grad(checkpoint(f))(x), 2 * x)
     np.testing.assert_array_equal(jvp(f, (x,), (x,))[1], np.sum(2 * x * x))
+
+
+def test_a_number_has_no_elements_and_a_list_is_not_multiplied_by_it():
+    """NumPy raises too, or repeats the list: programs that test for it take that path."""
+
+    def element(x):
+        try:
+            return x[0] * 2.0
+        except (TypeError, IndexError):
+            return x * 3.0
+
+    for x in (1.5, np.float64(1.5)):
+        assert value_and_grad(element)(x) == (4.5, 3.0)
+        with pytest.raises(TracerError, match="to int"):
+            grad(lambda x: np.sum([1.0, 2.0] * x))(x)
+    assert grad(lambda x: np.sum(x * [1.0, 2.0]))(np.float64(1.5)) == 3.0
 
 
 def test_methods_are_known_by_their_names():

@@ -189,6 +189,16 @@ def test_errors_of_numpys_own_name_the_line(name, door):
     assert "use np.stack(" in str(error.value)
 
 
+def test_a_test_for_the_method_makes_no_array():
+    def f(x):
+        assert hasattr(x, "__array__")
+        y = np.asarray(x)
+        return np.sum(x) * np.all(np.isfinite(y))
+
+    with pytest.raises(TracerError, match=r"np\.asarray\(x\)\n  use x"):
+        grad(f)(X)
+
+
 def test_an_error_on_a_tape_names_the_line():
     with pytest.raises(TracerError) as error, Tape() as tape:  # noqa: PT012
         x = tape.variable(X)

@@ -145,6 +145,9 @@ INSTEAD = [
     "np.maximum.reduce(X, axis=1, initial=x[1])",
     "np.add.reduce(X, axis=1, initial=x[0]) * 2.0",
     "np.piecewise(LINE, [LINE > 1.0], [lambda t: t * x[0], x[1]])",
+    "np.array(x, dtype=float, ndmin=2).T @ np.array([[1.0, 2.0]])",
+    "np.array([x[0], x[1]], dtype=float, ndmin=3) * np.ones((2, 1, 1))",
+    "np.array([x[0], x[1]], dtype=float, ndmin=2).T * WEIGHTS",
 ]
 
 

@@ -114,6 +114,11 @@ def test_what_cannot_be_is_refused_with_what_to_write():
         grad(lambda x: np.sum(table * x[:1]))(X)
 
 
+def test_a_number_is_no_table():
+    with pytest.raises(AttributeError, match=r"has no attribute 'astype'$"):
+        grad(lambda x: x.astype(float))(2.0)
+
+
 def test_the_programs_of_the_page():
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert blocks

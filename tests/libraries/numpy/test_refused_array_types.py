@@ -237,6 +237,13 @@ def test_what_no_derivative_is_taken_in_may_be_one():
     np.testing.assert_array_equal(slope, np.ones(4))
 
 
+def test_a_quantity_is_refused_with_its_own_line():
+    members = {"__module__": "astropy.units.quantity", "tobytes": None}
+    q = np.ones(3).view(type("Quantity", (np.ndarray,), members))
+    with pytest.raises(ChainRulesError, match=r"write q\.value"):
+        grad(np.sum)(q)
+
+
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_matrices_are_refused_with_their_own_line():
     m = np.asmatrix(np.eye(2))

@@ -316,6 +316,19 @@ def test_writing_to_a_plain_array_says_what_to_write(f):
         assert re.search("np.zeros_like|ignore_derivatives|use np.add\\(x, 1.0\\)", str(refusal))
 
 
+@pytest.mark.parametrize("write", [lambda x, m: np.greater(x, 1.0, out=m), np.signbit])
+def test_results_without_derivative_are_written_into_a_plain_array(write):
+    def f(x):
+        m = np.zeros(x.shape, bool)
+        write(x - 1.0, m)
+        return np.sum(np.where(m, x**2, np.sin(x)))
+
+    h, t = 1e-6, RNG.standard_normal(LINE.shape)
+    numeric = (f(LINE + h * t) - f(LINE - h * t)) / (2 * h)
+    assert np.sum(grad(f)(LINE) * t) == pytest.approx(numeric, rel=1e-6)
+    assert jvp(f, (LINE,), (t,))[0] == f(LINE)
+
+
 # ------------------------------------------------------------------------------ what it costs
 
 
