@@ -323,7 +323,16 @@ def _output(line: Line) -> str | None:
     if out is not None and not any(line.traced(out)) and _shared(line, out):  # others read it
         return _made(line, out, call)
     without = line.without("out")
+    if out is not None and without is not None and " = " in without and not _is_statement(line):
+        return f"write {without} before this line, and {ast.unparse(out)} for {ast.unparse(call)}"
     return None if without is None else f"use {without}"
+
+
+def _is_statement(line: Line) -> bool:
+    """Return whether a call, or its assignment, is all that is on its line."""
+    text, rest = line.texts
+    before = linecache.getline(*line.place).partition(text.partition("\n")[0])[0]
+    return bool(re.fullmatch(r"\s*([\w.]+ = )*", before) and re.fullmatch(r"\s*(#.*\s*)?", rest))
 
 
 def in_flat(line: Line) -> str | None:
@@ -393,24 +402,29 @@ def _precision(own: Any, of_like: Any) -> str:
 
 def _shared(line: Line, target: ast.AST) -> tuple[str, np.ndarray] | None:
     """Return the array that a named one is a part of, or is under another name, and that name."""
-    buffer, seen = line.resolved(target), line.frame.f_locals
-    if not (isinstance(target, ast.Name) and issubclass(type(buffer), np.ndarray)):
+    buffer, seen, code = line.resolved(target), line.frame.f_locals, line.frame.f_code
+    if not (isinstance(target, ast.Name) and _is_numpys(buffer)):
         return None
     of = buffer.base if isinstance(buffer.base, np.ndarray) else buffer
-    named = {name: x for name, x in seen.items() if name != target.id}
-    held = {f"{name}.{key}": y for name, x in named.items() for key, y in attributes(x).items()}
-    others = [name for name, value in (named | held).items() if value is of]
+    outer = {n: x for n, x in line.frame.f_globals.items() if n in code.co_names and n not in seen}
+    named = {name: x for name, x in (outer | seen).items() if name != target.id}
+    for name, x in [*named.items()]:
+        named |= {f"{name}.{key}": y for key, y in attributes(x).items()}
+    for name, x in [*named.items()]:
+        held = x if isinstance(x, dict) else dict(enumerate(x)) if isinstance(x, list) else {}
+        named |= {f"{name}[{key!r}]": y for key, y in held.items()}
+    others = [name for name, x in named.items() if x is of and name not in outer]
     return (others[0], of) if others else None
 
 
 def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
     """Return how to make a buffer that holds traced values, of zeros or of its current numbers."""
+    while isinstance(target, ast.Subscript) and _is_numpys(line.resolved(target.value)):
+        target = target.value  # u[i] is a part of u
     name, buffer, code = ast.unparse(target), line.resolved(target), line.frame.f_code
-    seen, known = line.frame.f_locals, code.co_varnames[: code.co_argcount] + code.co_freevars
-    names = [name for name in (*line.traced(stored), *seen) if find_tracers(seen.get(name))]
-    shown = [name for name in names if not isinstance(seen[name], (list, tuple, dict))]
-    shown.sort(key=lambda name: name not in known)  # others may be made after the buffer
-    like = shown[0] if shown else next(line.traced(stored), "x")
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    seen, known = line.frame.f_locals, arguments + code.co_freevars
+    of, like = _like(line, stored, known)
     empty = isinstance(target, ast.Call) and ast.unparse(target.func)[-5:] in ("zeros", "empty")
     if empty and target.args:
         made = f"np.zeros_like({like}, shape={ast.unparse(target.args[0])})"
@@ -424,29 +438,59 @@ def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
         parts = ", ".join([f"{field!r}: {name}[{field!r}]" for field in fields])
         return f"write {name} = {{{parts}}} before it is written to, a dict of arrays"
     if shared := _shared(line, target):
-        whole, of = shared
-        zeros = f"np.zeros_like({like}, shape={of.shape}{_precision(of.dtype, of.dtype)})"
-        kept = f"{whole} + {zeros}" if np.any(of) or "." in whole else zeros
-        return f"make the whole array as {whole} = {kept} before {name} is taken of it"
-    is_local = name in seen
-    numbers = isinstance(buffer, np.ndarray) or hasattr(buffer, "to_numpy")
-    if (numbers and np.any(buffer)) or (is_local and like not in known):
-        array = f"np.asarray({name})" if isinstance(buffer, np.matrix) else name
-        kept = f"{array} + np.zeros_like({like}, shape={name}.shape) before it is written to"
-        return f"write {name} = {kept}" if is_local else f"write b = {kept}, and b for {name}"
-    own, shape = getattr(buffer, "dtype", None), getattr(buffer, "shape", "n")
-    shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
-    dtype = _precision(own, getattr(seen.get(like), "dtype", own))
-    is_given = name in code.co_varnames[: code.co_argcount]
-    if not is_given and np.size(shape) and isinstance(buffer, np.ndarray):
-        shape = _shape(line, name) or f"{name}.shape"  # another run may have another one
-    made = f"{name} = np.zeros_like({like}, shape={shape}{dtype})"
-    if is_local and not is_given and f"{name}." not in made:
-        return f"make it as {made}, which holds traced values"
-    if is_given:  # an argument, which the caller may read
-        given = made.partition(" = ")[2]
-        return f"give {given} for {name}; if {code.co_name} returns it, write {made} instead"
-    return f"write {made} before it is written to"
+        whole, owner = shared
+        zeros = f"np.zeros_like({like}, shape={owner.shape}{_precision(owner.dtype, owner.dtype)})"
+        if whole.isidentifier() and not np.any(owner) and _shape(line, whole):
+            return f"make the whole array as {whole} = {zeros}"
+        return f"make the whole array as {whole} = {whole} + {zeros} before {name} is taken of it"
+    plain = isinstance(buffer, np.ndarray | None) and not isinstance(buffer, np.matrix)
+    array = name if plain or hasattr(buffer, "to_numpy") else f"np.asarray({name})"
+    own = f"{name}.shape" if plain or hasattr(buffer, "shape") else f"len({name})"
+    kept = f"{array} + np.zeros_like({like}, shape={own})"  # may be repeated in a loop
+    if name not in seen and (isinstance(target, ast.Name) or hasattr(buffer, "to_numpy")):
+        return f"write b = {kept} once, before it is written to, and b for {name}"
+    shape = _shape(line, name)
+    if name in known and isinstance(buffer, np.ndarray):  # made outside of this function
+        shape = str(buffer.shape[0] if buffer.ndim == 1 else buffer.shape)
+    if shape is None or np.any(buffer) or of not in known:
+        zeros = kept
+    else:
+        of_buffer, x = getattr(buffer, "dtype", None), seen.get(of)
+        x = np.asarray(untraced(x.tolist())) if _is_numpys(x) else x  # of objects
+        dtype = _precision(of_buffer, getattr(x, "dtype", of_buffer))
+        zeros = f"np.zeros_like({like}, shape={shape}{dtype})"
+    if name in arguments:  # which the caller may read
+        instead = f"if {code.co_name} returns it, write {name} = {kept} instead"
+        return f"give {zeros} for {name}; {instead}"
+    if zeros is not kept:
+        return f"make it as {name} = {zeros}, which holds traced values"
+    place = "where it is made" if name in code.co_freevars else "before it is written to"
+    return f"write {name} = {kept} {place}"
+
+
+def _like(line: Line, stored: ast.AST | None, known: tuple[str, ...]) -> tuple[str, str]:
+    """Return the name of what is traced, an argument if one is, and a traced array of it."""
+    seen = line.frame.f_locals
+    names = [name for name in (*line.traced(stored), *seen) if _held(seen.get(name))]
+    shown = [name for name in names if not isinstance(seen[name], (list, tuple, dict))]
+    shown.sort(key=lambda name: name not in known)  # others may be made after the buffer
+    listed = isinstance(stored, (ast.List, ast.Tuple, ast.ListComp)) or stored is line.node
+    text = "..." if stored is None or listed else ast.unparse(stored)
+    usual = "x" if text == "..." or len(text) > _LONGEST // 2 else text
+    of = shown[0] if shown else next(line.traced(stored), usual)
+    if _is_numpys(seen.get(of)):  # of objects: its zeros would be plain
+        return of, f"np.stack(list({of if seen[of].ndim == 1 else f'np.ravel({of})'}))"
+    return of, of
+
+
+def _held(x: Any) -> list[Any]:
+    """List the tracers in a value, or in an array of objects."""
+    return find_tracers(x.ravel().tolist() if _is_numpys(x) and x.dtype == object else x)
+
+
+def _is_numpys(x: Any) -> bool:
+    """Return whether a value is NumPy's own array; a traced one is not."""
+    return issubclass(type(x), np.ndarray)
 
 
 def _shape(line: Line, name: str) -> str | None:

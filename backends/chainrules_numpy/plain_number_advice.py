@@ -10,7 +10,6 @@ import array
 import ast
 import cmath
 import ctypes
-import inspect
 import linecache
 import math
 import re
@@ -279,8 +278,8 @@ def _series(line: Line) -> str | None:
         write = f"{home}val(x, {{0}})" if powers else f"{home}vander(x, len({{0}}) - 1) @ {{0}}"
         whole = frame.f_locals["domain"] is None
         return f"use {write} for its values at an array x" if whole else None
-    if inspect.ismethod(line.function):  # which calls the series, as `convert` does
-        return None
+    if isinstance(getattr(line.node, "func", None), ast.Attribute) and line.function is not p:
+        return None  # of a method, such as `convert`, which calls the series
     x = f"{shown}.mapparms()[0] + {shown}.mapparms()[1] * {{0}}"
     x = "{0}" if np.array_equal(p.domain, p.window) else x
     return f"use {home}val({x}, {shown}.coef)"
@@ -353,7 +352,7 @@ INSTEAD: dict[Any, Any] = {
     np.complex128: "use {0} + 0j",
     np.arange: _arange,
     type(np.r_).__getitem__: "use np.concatenate([np.atleast_1d(a), b]) for np.r_[a, b], and "
-    "np.stack([a, b], axis=-1) for np.c_[a, b]",
+    "np.column_stack([a, b]) for np.c_[a, b]",
     np.polynomial.polynomial.polyfit: _fit(
         "polynomial.poly", "use np.polyfit({x}, {y}, {deg})[::-1]", "rcond", "w"
     ),

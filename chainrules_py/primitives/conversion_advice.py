@@ -322,8 +322,7 @@ class Line:
         )
 
     def __str__(self) -> str:
-        text = self.texts[0] if self.node is None else ast.unparse(self.node)
-        text = text.partition("\n")[0]
+        text = (self.texts[0] if self.node is None else ast.unparse(self.node)).partition("\n")[0]
         if self.stored is not None:
             text += f" {self.texts[1].partition('=')[0].strip()}= {ast.unparse(self.stored)}"
         shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
@@ -373,6 +372,8 @@ def told(fact: str, line: Line | None, write: str) -> str:
     """
     if line is None or is_of_library(line.frame):
         return f"{fact}\n  {write}"
+    if re.search(r"(?<![\w.])np\.", write) and line.value_of(ast.Name("np")) is None:
+        write += (" and" if ", after '" in write else ", after") + " 'import numpy as np'"
     return f"{fact}\n  {line}\n  {write}"
 
 
@@ -461,8 +462,9 @@ def advised(function: Any, line: Line) -> str | None:
 
 
 def _advice_of(function: Any) -> Advice | None:
-    codes = map(_code_of, (function, function.__init__, function.__new__))
-    known = [*[function] * isinstance(function, Hashable), *codes]
+    known = [function] * isinstance(function, Hashable) + [
+        _code_of(each) for each in (function, function.__init__, function.__new__)
+    ]
     return next((_advice[key] for key in known if key in _advice), None)
 
 

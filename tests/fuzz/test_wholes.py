@@ -145,7 +145,7 @@ def test_of_what_is_drawn_the_derivative_is_that_of_the_value():
 
         def total(x, f=f, seen=seen):
             y = f(x, k)
-            seen.append(np.array(getattr(y, "value", y)))
+            seen.append(np.array(getattr(y, "__payload__", y)))
             return np.sum(y)
 
         found = grad(total)(WIDE)

@@ -108,7 +108,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "    return b['a'].sum()\ngrad(g)(x)"
         ),
         "program.py:20: b['a'][0] = x[0]",
-        "b['a'] = np.zeros_like(x, shape=b['a'].shape)",
+        "b['a'] = b['a'] + np.zeros_like(x, shape=b['a'].shape)",
     ),
     "buffer of an object": (
         (
@@ -132,7 +132,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "    return b.sum()\ngrad(g)(x)"
         ),
         "program.py:20: b[0] = x[0]",
-        "b = np.zeros_like(x, shape=b.shape, dtype=float)",
+        "b = b + np.zeros_like(x, shape=b.shape)",
     ),
     "copied into what has no name": (
         "grad(lambda x: np.copyto(«np.zeros(2)», x) or x[0])(x)",
@@ -738,6 +738,88 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "program.py:18: out[0] = x[0]",
         "np.zeros_like(x, shape=3)",
     ),
+    "rows of an attribute": (
+        (
+            "class R:\n    def run(self, x):\n        «self.s = np.zeros((3, 2))»\n"
+            "        for t in range(1, 3):\n            self.s[t] = np.tanh(self.s[t - 1] + x)\n"
+            "        return np.sum(self.s)\ng = lambda x: R().run(x)\ngrad(g)(x)"
+        ),
+        "program.py:21: self.s[t] = np.tanh(self.s[t - 1] + x)\n  make it as self.s = ",
+        "self.s = np.zeros_like(x, shape=(3, 2))",
+    ),
+    "elements of an array in a dict": (
+        (
+            "def g(x):\n    P = {'m': np.zeros(2)}\n    for k in range(2):\n        «pass»\n"
+            "        P['m'][k] = np.exp(x[k])\n    return np.sum(P['m'])\ngrad(g)(x)"
+        ),
+        "program.py:21: P['m'][k] = np.exp(x[k])",
+        "P['m'] = P['m'] + np.zeros_like(x, shape=P['m'].shape)",
+    ),
+    "an array in a dict, by another name": (
+        (
+            "def g(x):\n    P = {'Q': np.zeros(2)}\n    for i in range(2):\n        «pass»\n"
+            "        Q = P['Q']\n        Q[i] = np.exp(x[i])\n    return np.sum(P['Q'])\ngrad(g)(x)"
+        ),
+        "program.py:22: Q[i] = np.exp(x[i])\n  make the whole array as P['Q'] = ",
+        "P['Q'] = P['Q'] + np.zeros_like(x, shape=(2,))",
+    ),
+    "an array in a dict of a module": (
+        (
+            "P = {'Q': np.zeros(2)}\ndef g(x):\n    P.update(Q=np.zeros(2))\n    «pass»\n"
+            "    Q = P['Q']\n    Q[1] = x[1] ** 2\n    return np.sum(P['Q'])\ngrad(g)(x)"
+        ),
+        "program.py:22: Q[1] = x[1] ** 2\n  make the whole array as P['Q'] = ",
+        "P['Q'] = P['Q'] + np.zeros_like(x, shape=(2,))",
+    ),
+    "a buffer beside an array of objects": (
+        (
+            "def fill(h):\n    «A = np.zeros((3, 3))»\n    A[0, 0] = h[0] ** 2\n    return A\n"
+            "g = lambda x: np.sum(np.exp(fill(np.diff([0, x[0], x[1]]))))\ngrad(g)(x)"
+        ),
+        "program.py:19: A[0, 0] = h[0] ** 2\n  make it as A = ",
+        "A = np.zeros_like(np.stack(list(h)), shape=(3, 3))",
+    ),
+    "a block of a buffer, of objects": (
+        (
+            "def g(x):\n    y = np.asarray([x])\n    U = «np.zeros((2, 4))»\n    U[:1, 2:] = y\n"
+            "    return np.sum(U**3)\ngrad(g)(x)"
+        ),
+        "program.py:20: U[:1, 2:] = y\n  make it as U = ",
+        "np.zeros_like(x, shape=(2, 4))",
+    ),
+    "a place in a row of a buffer": (
+        (
+            "def g(x):\n    «u = np.zeros((2, 3))»\n    for i in range(2):\n"
+            "        u[i][i] = x[i] ** 2\n    return np.sum(u)\ngrad(g)(x)"
+        ),
+        "program.py:20: u[i][i] = x[i] ** 2\n  make it as u = ",
+        "u = np.zeros_like(x, shape=(2, 3))",
+    ),
+    "a buffer of the function around": (
+        (
+            "def g(x):\n    «b = np.zeros(2)»\n    def put(i):\n        b[i] = x[i] ** 2\n"
+            "    put(0)\n    put(1)\n    return np.sum(b)\ngrad(g)(x)"
+        ),
+        "program.py:20: b[i] = x[i] ** 2\n  make it as b = ",
+        "b = np.zeros_like(x, shape=2)",
+    ),
+    "columns beside plain ones": (
+        (
+            "def g(x):\n    y = np.stack([x] * 60)\n"
+            "    return np.sum(«np.c_[np.ones(60), y]» ** 2)\ngrad(g)(x)"
+        ),
+        "program.py:19: np.c_[np.ones(60), y]",
+        "np.column_stack([a, b]) for np.c_[a, b]",
+    ),
+    "an output within an expression": (
+        (
+            "def g(x):\n    y, n = 1.0 * x, np.array([1.0, 2.0])\n"
+            "    «z = 2.0 * np.divide(y, n, out=y, where=n > 1.0)»\n    return np.sum(z * y)\n"
+            "grad(g)(x)"
+        ),
+        "before this line, and y for np.divide(y, n, out=y, where=n > 1.0)",
+        "write y[...] = np.where(n > 1.0, np.divide(np.where(n > 1.0, y, 1.0), np.where(n > 1.0,",
+    ),
     "elements of a buffer that are assigned together": (
         (
             "def g(x):\n    y = «np.zeros(3)»\n    y[0], y[1] = x[0], x[1] ** 2\n"
@@ -988,6 +1070,11 @@ MENDED = {
     "check_rule without a point": "check_rule(f, x)",
     "elements in order": "A = A + np.zeros_like(x, shape=A.shape); A.ravel()[1] = x",
     "every third element in order": ("A = A + np.zeros_like(x, shape=A.shape); A.ravel()[::3] = x"),
+    "columns beside plain ones": "np.column_stack([np.ones(60), y])",
+    "an output within an expression": (
+        "y[...] = np.where(n > 1.0, np.divide(np.where(n > 1.0, y, 1.0), "
+        "np.where(n > 1.0, n, 1.0)), y)\n    z = 2.0 * y"
+    ),
     "all elements in order": "b = b + np.zeros_like(x, shape=b.shape); b.ravel()[...] = x",
     "elements in order of what is traced": "y.ravel()[0]",
     "fields of a structured array": "t = {'a': t['a'], 'b': t['b']}; ",
@@ -1066,6 +1153,25 @@ def test_a_mistake_is_named_with_what_to_write(name):
     if mended:
         before, _, rest = program.partition("«")
         assert run(before + mended + rest.partition("»")[2]) is None
+
+
+OTHERS = ("written to a constant", "an np.matrix as a buffer")
+WRITES = [name for name, (program, *_) in MISTAKES.items() if program.endswith("\ngrad(g)(x)")]
+"""Programs of a function g. Without a derivative, a buffer of whole numbers would round."""
+
+
+@pytest.mark.parametrize("name", [n for n in WRITES if n not in OTHERS and "whole" not in n])
+def test_what_is_written_instead_is_the_same_program(name):
+    program, _, remedy = MISTAKES[name]
+    before, _, rest = program.partition("«")
+    known, _, after = rest.partition("»")
+    spaces: list[dict] = [{}, {}]
+    for space, part in zip(spaces, (known, MENDED.get(name, remedy)), strict=True):
+        exec(f"{HEAD}\n{before}{part}{after}".removesuffix("grad(g)(x)"), space)
+    f, mended = [space["g"] for space in spaces]
+    x, h = np.array([0.75, 1.5]), 1e-6
+    truth = [(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(2)]
+    np.testing.assert_allclose(grad(mended)(x), truth, rtol=1e-7, atol=1e-8)
 
 
 def test_what_is_logged_is_plain_and_no_refusal(logged):

@@ -86,7 +86,7 @@ def test_what_cannot_be_traced_is_told():
     "program",
     [
         lambda x: x**2 if type(x) is float else 0.0 * x,
-        lambda x: x * 2.0 if hasattr(x, "value") else x * 3.0,
+        lambda x: x * 2.0 if hasattr(x, "payload") else x * 3.0,
         lambda x: x * float(str(x).strip()),
         lambda x: x * eval("".join(["", str(x)])),
     ],

@@ -683,15 +683,21 @@ class Writable(ArrayLike):
         (target,) = keywords["out"]
         rest = {name: value for name, value in keywords.items() if name != "out"}
         # Two concern the target, not the value; NumPy's own ``var`` passes both.
-        z = ufunc(*operands, **{k: y for k, y in rest.items() if k not in ("subok", "casting")})
+        how = {k: y for k, y in rest.items() if k not in ("subok", "casting")}
         if not isinstance(target, ArrayLike):
             if objects and joined(target) is not target and target.ndim:
-                return put_elements(target, z)
+                return put_elements(target, ufunc(*operands, **how))
             # A comparison has no derivative; where it is recorded, it may not be written.
-            if kind_of(z) == "bool" and type_info(type(z)).dispatch_type is type(z):
+            if kind_of(target) == "bool" and (
+                type_info(z := type(ufunc(*operands, **how))).dispatch_type is z
+            ):
                 return ufunc(*map(innermost, operands), out=target, **rest)
             refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))
-        assign(target, z, lambda array: ufunc(*map(innermost, operands), out=array, **rest))
+        assign(
+            target,
+            ufunc(*operands, **how),
+            lambda array: ufunc(*map(innermost, operands), out=array, **rest),
+        )
         return target
 
 
