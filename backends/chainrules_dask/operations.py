@@ -295,7 +295,7 @@ def pad_dask(x: DaskArray, value: Any, *, widths: Any) -> Any:
 
 def _tensordot(x1: Any, x2: Any, *, axes: Any = 2) -> Any:
     # Dask's function gives wrong results for negative axes.
-    if type(axes) is not int:
+    if not hasattr(axes, "__index__"):
         axes = [[a % x.ndim for a in each] for x, each in zip((x1, x2), axes, strict=True)]
     return da.tensordot(x1, x2, axes)
 

@@ -172,10 +172,8 @@ class Pullback:
     ) -> None:
         self.guard = watched(record or ())
         self.f = f
-        self.y = y
-        self.operands = operands
-        self.record = record
-        self.wanted = wanted
+        self.y, self.operands = y, operands
+        self.record, self.wanted = record, wanted
         self.call = call
         self.options = options
 

@@ -144,8 +144,7 @@ class Opened:
         takes: Callable[[Any], bool],
         gives: Callable[[Any], bool],
     ) -> None:
-        self.f = f
-        self.operands = operands
+        self.f, self.operands = f, operands
         self.options = options
         self.gives = gives
         self.moved, self._given = partition(operands, takes)

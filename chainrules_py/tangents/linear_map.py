@@ -51,8 +51,7 @@ class LinearMap:
         *saved: Any,
         pull_into: Callable[..., Any] | None = None,
     ) -> None:
-        self.push = push
-        self.pull = pull
+        self.push, self.pull = push, pull
         self.saved = saved
         self.pull_into = pull_into
 

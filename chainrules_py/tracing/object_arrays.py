@@ -111,7 +111,7 @@ def becomes_element(x: Any, made: bool = True) -> bool:
             line = Line(caller())
             if len(_known) >= _KEPT:
                 _known.clear()
-            place = line.place[0], line.frame.f_code, line.at  # code of two files may be equal
+            place = line.frame.f_code.co_filename, line.frame.f_code, line.at
             objects[x.level] = _known.get(place) or _known.setdefault(place, Objects(line))
         x = x.__payload__
     return True

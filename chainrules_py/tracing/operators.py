@@ -336,7 +336,7 @@ def _defers(self: Any, other: Any, theirs: str) -> bool:
     if cls in SEQUENCES:
         # A list times a number is the list again and again, or an error.
         return number_home(mine) is None or (
-            theirs == "__mul__" and not type_info(type(self)).is_array
+            theirs in ("__mul__", "__rmul__") and not type_info(type(self)).is_array
         )
     known: Any = lambda: type_info(cls).is_array or type_info(cls).is_number
     if issubclass(cls, Tracer) or known() or (see(None, (cls,)) and known()) or is_table(cls):

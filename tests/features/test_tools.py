@@ -16,6 +16,7 @@ from chainrules_py import (
     LostDerivativeWarning,
     NotDifferentiableError,
     RuleError,
+    TracerError,
     explain,
     export,
     primitive,
@@ -596,3 +597,66 @@ def test_many_examples_are_no_outer_differentiation():
         vmap(grad(lambda x: 3.0))(np.ones((2, 2)))
     with pytest.raises(ValueError, match="transpose"):
         vmap(lambda x: x.mT)(np.ones((2, 3)))
+
+
+def _element_by_ellipsis(x):
+    c = x * 1.0
+    y = c[0, ...]
+    y *= 3.0
+    return np.sum(c * c)
+
+
+def _written_by_another_name(x):
+    y = np.where(x[0] > 0, x[0], 0.0)
+    z = y
+    y *= x[1]
+    return z
+
+
+def _copy_in_a_list(x):
+    t = np.copy(x[0])
+    kept = [t]
+    t += x[1]
+    return kept[0]
+
+
+@pytest.mark.parametrize(
+    "f", [_element_by_ellipsis, _written_by_another_name, _copy_in_a_list], ids=lambda f: f.__name__
+)
+def test_an_array_without_axes_of_each_example_is_written_to(f):
+    """NumPy gives such arrays there, and numbers elsewhere."""
+    xs = np.arange(1.0, 7.0).reshape(3, 2)
+    np.testing.assert_array_equal(vmap(f)(xs), [f(x) for x in xs])
+    slopes = [grad(f)(x) for x in xs]
+    np.testing.assert_array_equal(vmap(grad(f))(xs), slopes)
+    np.testing.assert_array_equal(grad(lambda xs: np.sum(vmap(f)(xs)))(xs), slopes)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x, axis=1),
+        lambda x: np.sum(x, axis=(0,)),
+        lambda x: np.squeeze(x, axis=3),
+        lambda x: x @ x,
+        lambda x: np.matmul(x, x),
+        lambda x: np.sum(x * [1.0, 2.0]),
+    ],
+)
+def test_what_a_number_cannot_be_asked_no_example_can(f):
+    for derivative in (lambda f: f, grad):
+        with pytest.raises((TypeError, ValueError, TracerError)):
+            vmap(derivative(f))(np.array([1.0, 2.0, 3.0]))
+
+
+@primitive
+def _sign_in_python(x):
+    return 0 if x > 0 else -0.0
+
+
+def test_pythons_numbers_are_those_of_each_example():
+    signs = vmap(lambda x: np.copysign(1.0, _sign_in_python(x)))(np.array([1.0, -2.0]))
+    assert signs.tolist() == [1.0, -1.0]
+    positive = primitive(lambda x: int(np.sum(x > 0)))
+    ones = np.array([[1, 2], [1, -2]], np.float32)
+    assert vmap(lambda x: positive(x) * x)(ones).dtype == np.float32

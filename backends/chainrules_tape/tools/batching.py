@@ -34,6 +34,7 @@ from chainrules_py.extend import (
     see_operators,
     type_info,
     unflatten,
+    untraced,
 )
 from chainrules_py.ops import creation, predicates
 from chainrules_tape.tools.random_state import Draws
@@ -260,7 +261,7 @@ def _refuse(x: Any, *_: Any) -> Any:
 
 def _write(x: Any, *_: Any) -> Any:
     """Refuse to write to an array; return NotImplemented for a number."""
-    return _refuse(x) if x.ndim else NotImplemented
+    return _refuse(x) if type_info(type(x)).is_array else NotImplemented
 
 
 def _class_of_one(x: Any) -> type:
@@ -340,14 +341,16 @@ class Batch(ArrayLike):
         mine = [isinstance(x, Batch) and x.level == level for x in operands]
         deeper = any([is_structure_type(type(x)) and find_tracers(x) for x in operands])
         if not deeper:
+            first: Any = lambda: f(
+                *[_one(x.payload, 0) if m else x for x, m in _pairs(operands, mine)], **options
+            )
             if primitive in _MADE:
-                return f(
-                    *[_one(x.payload, 0) if m else x for x, m in _pairs(operands, mine)],
-                    **options,
-                )
+                return first()
             call = _at_once(primitive, operands, options, mine)
             if call is not None:
-                return batch(call(f), level)
+                y = call(f)
+                asks = getattr(y, "ndim", 0) == 1 and (options or primitive in (v.where, v.copy))
+                return batch(y, level, first() if asks else 1.0)
         return self._one_by_one(f, operands, options)
 
     def _one_by_one(self, f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -362,9 +365,14 @@ class Batch(ArrayLike):
         ys = [call(i) for i in range(n or 1)]
         if any([getattr(y, "as_root", None) for y in find_tracers(ys)]):
             _refuse(self)  # a root keeps its square, and one of many would not
-        if {int, bool}.issuperset(map(type, flatten(ys[0])[0])) and all([y == ys[0] for y in ys]):
+        numbers = [type(y) for y in flatten(ys)[0] if type(y) in (bool, int, float, complex)]
+        if numbers and not ({bool, int}.issuperset(numbers) and len({*map(repr, ys)}) == 1):
+            _refuse(self)  # Python's numbers of each example
+        if numbers:
             return ys[0]  # such as a shape
-        return map_leaves(lambda y: batch(y if n else _emptied(y), level), _stacked(ys, 0))
+        (leaves, tree), ones = flatten(_stacked(ys, 0)), flatten(ys[0])[0]
+        ys = [batch(y if n else _emptied(y), level, one) for y, one in _pairs(leaves, ones)]
+        return unflatten(tree, ys)
 
 
 def _one(x: Any, i: int) -> Any:
@@ -383,12 +391,13 @@ def _emptied(y: Any) -> Any:
     return v.index(y, slice(0)) if _is_array(y) else y
 
 
-def batch(x: Any, level: int) -> Any:
-    """Return an array whose first axis counts examples as a `Batch`."""
+def batch(x: Any, level: int, one: Any = 1.0) -> Any:
+    """Return an array whose first axis counts examples, of which one is given, as a `Batch`."""
     if not _is_array(x):
         return x
-    # An element of NumPy's arrays is a number.
+    # An element of NumPy's arrays is a number, and so is what NumPy computes of numbers.
     number = x.ndim == 1 and type_info(type(x)).dispatch_type.__module__ == "numpy"
+    number = number and not _is_array(untraced(one))
     return _classes_of_one(type(x), x.dtype.type if number else type(x))(x, level)
 
 
@@ -428,8 +437,9 @@ def _at_once(
     payloads = [x.payload if m else x for x, m in _pairs(operands, mine)]
     if operation is v.astype:
         return lambda f: f(*payloads, **options)
-    if operation is v.matmul:
-        return lambda f: _product(f, *payloads, *mine)
+    if operation is v.matmul:  # which takes no numbers
+        vectors = all([getattr(x, "ndim", 0) for x in operands])
+        return (lambda f: _product(f, *payloads, *mine)) if vectors else None
     if not options and (operation in _PLAIN or getattr(recipe, "is_elementwise", False)):
         ndim = max([getattr(x, "ndim", 0) for x in operands])
         aligned = [_aligned(x, ndim) if m else x for x, m in _pairs(payloads, mine)]
