@@ -425,9 +425,9 @@ def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     seen, known = line.frame.f_locals, arguments + code.co_freevars
     of, like = _like(line, stored, known)
-    empty = isinstance(target, ast.Call) and ast.unparse(target.func)[-5:] in ("zeros", "empty")
-    if empty and target.args:
-        made = f"np.zeros_like({like}, shape={ast.unparse(target.args[0])})"
+    args = getattr(target, "args", ())  # of a call
+    if args and ast.unparse(getattr(target, "func", target))[-5:] in ("zeros", "empty"):
+        made = f"np.zeros_like({like}, shape={ast.unparse(args[0])})"
         return f"write {made} for {name}, which holds traced values"
     if not isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):  # nothing names it
         kept = filled("{0} + np.zeros_like({1}, shape=())", name, like)

@@ -193,7 +193,7 @@ def _array(write: str) -> Any:
         listed = any(isinstance(each, ast.List) for each in sides)  # as [x] * 3
         made = f"{'np.stack({0})' if listed else '{0}'}.astype({dtype})"
         names = [ast.parse(name, mode="eval").body for name in line.traced(node)]
-        held = node and (
+        held: Any = node and (
             find_tracers(line.resolved(node)) or find_tracers([*map(line.resolved, names)])
         )
         if held and not listed and {float, complex}.issuperset(type(untraced(x)) for x in held):

@@ -114,7 +114,7 @@ class Search:
 def _read(x: Any) -> Any:
     """Return an option with plain numbers; bounds may hold traced ones."""
     return (
-        native.Bounds(readable(x.lb), readable(x.ub), x.keep_feasible)
+        native.Bounds(**{name: readable(each) for name, each in vars(x).items()})
         if isinstance(x, native.Bounds)
         else readable(x)
     )

@@ -141,7 +141,7 @@ def _site(f: Any, operation: Any, operands: tuple[Any, ...]) -> Site:
     # An outer level's tracer lacks the methods and properties of an array class: use the operation.
     # In Python they are functions of a class, as Array.copy, or private ones of a module, as _copy.
     name = f.__qualname__ if isinstance(f, types.FunctionType) else ""
-    member = isinstance(f, _MEMBERS) or name[:1] == "_" or "." in name
+    member = issubclass(type(f), _MEMBERS) or name[:1] == "_" or "." in name
     # NumPy would return its own array for another library's.
     read = number_home(f) is not None and any(map(is_stranger, map(type, operands)))
     return Site(operation, None if member or read else f)

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import jax
+import jax.core
 import jax.numpy as jnp
 import jax.scipy as jsp
 from jax import lax
