@@ -654,6 +654,13 @@ def _sign_in_python(x):
     return 0 if x > 0 else -0.0
 
 
+def test_a_dtype_is_that_of_each_example():
+    f = lambda x: np.sum(np.isrealobj(np.emath.sqrt(x)) * x * x)
+    xs = np.array([-1.0, 4.0])
+    np.testing.assert_array_equal(vmap(f)(xs), [f(x) for x in xs])
+    np.testing.assert_array_equal(vmap(grad(f))(xs), [grad(f)(x) for x in xs])
+
+
 def test_pythons_numbers_are_those_of_each_example():
     signs = vmap(lambda x: np.copysign(1.0, _sign_in_python(x)))(np.array([1.0, -2.0]))
     assert signs.tolist() == [1.0, -1.0]

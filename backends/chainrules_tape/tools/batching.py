@@ -363,7 +363,8 @@ class Batch(ArrayLike):
             return f(*[map_leaves(example, x) for x in operands], **options)
 
         ys = [call(i) for i in range(n or 1)]
-        if any([getattr(y, "as_root", None) for y in find_tracers(ys)]):
+        dtypes = {tuple([getattr(part, "dtype", None) for part in flatten(y)[0]]) for y in ys}
+        if len(dtypes) > 1 or any([getattr(y, "as_root", None) for y in find_tracers(ys)]):
             _refuse(self)  # a root keeps its square, and one of many would not
         numbers = [type(y) for y in flatten(ys)[0] if type(y) in (bool, int, float, complex)]
         if numbers and not ({bool, int}.issuperset(numbers) and len({*map(repr, ys)}) == 1):
