@@ -264,14 +264,6 @@ def _write(x: Any, *_: Any) -> Any:
     return _refuse(x) if type_info(type(x)).is_array else NotImplemented
 
 
-def _class_of_one(x: Any) -> type:
-    """Return the class of one example: of a number, if it is an element without axes."""
-    held = x.payload
-    while issubclass(type(held), Tracer):
-        held = held.payload if issubclass(type(held), Batch) else held.__payload__
-    return type(held) if x.ndim else type(_one(held.reshape(-1), 0))
-
-
 class Batch(ArrayLike):
     """Value of one example that represents all: the payload has the axis of examples in front."""
 
@@ -341,31 +333,27 @@ class Batch(ArrayLike):
         mine = [isinstance(x, Batch) and x.level == level for x in operands]
         deeper = any([is_structure_type(type(x)) and find_tracers(x) for x in operands])
         if not deeper:
-            first: Any = lambda: f(
-                *[_one(x.payload, 0) if m else x for x, m in _pairs(operands, mine)], **options
-            )
             if primitive in _MADE:
-                return first()
+                return self._of_example(0, f, operands, options)
             call = _at_once(primitive, operands, options, mine)
             if call is not None:
                 y = call(f)
                 asks = getattr(y, "ndim", 0) == 1 and (options or primitive in (v.where, v.copy))
-                return batch(y, level, first() if asks else 1.0)
+                return batch(y, level, self._of_example(0, f, operands, options) if asks else 1.0)
         return self._one_by_one(f, operands, options)
+
+    def _of_example(self, i: int, f: Any, operands: tuple[Any, ...], options: Any) -> Any:
+        def example(x: Any) -> Any:
+            return _one(x.payload, i) if isinstance(x, Batch) and x.level == self._level else x
+
+        return f(*[map_leaves(example, x) for x in operands], **options)
 
     def _one_by_one(self, f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         level, n = self._level, self.payload.shape[0]
-
-        def call(i: int) -> Any:
-            def example(x: Any) -> Any:
-                return _one(x.payload, i) if isinstance(x, Batch) and x.level == level else x
-
-            return f(*[map_leaves(example, x) for x in operands], **options)
-
-        ys = [call(i) for i in range(n or 1)]
+        ys = [self._of_example(i, f, operands, options) for i in range(n or 1)]
         dtypes = {tuple([getattr(part, "dtype", None) for part in flatten(y)[0]]) for y in ys}
         if len(dtypes) > 1 or any([getattr(y, "as_root", None) for y in find_tracers(ys)]):
-            _refuse(self)  # a root keeps its square, and one of many would not
+            _refuse(self)  # of one dtype, they would be others; stacked roots lose their squares
         numbers = [type(y) for y in flatten(ys)[0] if type(y) in (bool, int, float, complex)]
         if numbers and not ({bool, int}.issuperset(numbers) and len({*map(repr, ys)}) == 1):
             _refuse(self)  # Python's numbers of each example
@@ -407,7 +395,11 @@ def _classes_of_one(cls: type, one: type) -> Any:
     base: Any = _classes[one if isinstance(_classes[one], type) else cls]
     found = _ones.get((cls, one))
     if found is None or found.__base__ is not base:
-        state = {"__slots__": (), "__class__": property(_class_of_one), "payload_type": cls}
+        state = {
+            "__slots__": (),
+            "__class__": property(lambda x: x.__dispatch_type__),
+            "payload_type": cls,
+        }
         found = _ones[cls, one] = type(base.__name__, (base,), state)
     return found
 
