@@ -71,8 +71,7 @@ class Site:
     def __init__(
         self, primitive: Primitive[..., Any], primal: Callable[..., Any] | None = None
     ) -> None:
-        self.primitive = primitive
-        self.primal = primal
+        self.primitive, self.primal = primitive, primal
         self.general = partial(primitive.trace, primal)
 
     def step(self, *operands: Any, key: Any = None) -> Callable[..., Any]:

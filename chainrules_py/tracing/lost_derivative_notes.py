@@ -56,7 +56,7 @@ class Notes:
     inside = steps = writes = False
 
     def report(self, f: Any, depends: bool) -> None:
-        """Report a refusal that a function caught.
+        """Report a refusal that a function, or a block of this name, caught.
 
         Raises
         ------
@@ -66,10 +66,11 @@ class Notes:
         if self.refused is None:
             return
         file, line = self.refused
+        who = f if isinstance(f, str) else f"{name_of(f)} ({where_defined(f)})"
         msg = (
-            f"{name_of(f)} ({where_defined(f)}) caught an error about a derivative that would be "
-            f"lost, raised at {file}:{line}, and went on: its derivative lacks what went through "
-            f"there; fix that line as the error says, or catch only the exceptions you expect"
+            f"{who} caught an error about a derivative that would be lost, raised at "
+            f"{file}:{line}, and went on: its derivative lacks what went through there; fix that "
+            f"line as the error says, or catch only the exceptions you expect"
         )
         if not depends or is_strict():
             raise TracerError(msg)

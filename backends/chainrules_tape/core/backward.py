@@ -153,6 +153,6 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
     except Exception as error:
         if record:
             doing = "adding what came" if y_bar is None else f"pulling back {describe(y_bar)}"
-            saved = ", ".join(map(describe, record[2:]))
-            note_rule(error, record[0], doing, f", which saved ({saved})")
+            saves = f", which saved ({', '.join(map(describe, record[2:]))})"
+            note_rule(error, record[0], doing, saves)
         raise

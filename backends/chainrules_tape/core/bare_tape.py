@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from sys import modules
 from types import FunctionType
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn
 
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import (
@@ -15,14 +15,12 @@ from chainrules_py.extend import (
     Tracer,
     caller,
     describe,
-    explain_error,
     fields_of,
     flatten,
     is_structure_type,
     kind_of,
     met,
     new_level,
-    objects,
     rebuild,
     see_operators,
     told,
@@ -186,23 +184,6 @@ class BareTape(list[tuple[Any, ...]]):
 
     # -- public methods
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        made = objects.pop(self.level, None)
-        if error is None:
-            if self.state == "open":  # a gradient inside the block may have consumed it
-                self.close()
-            self.guard.unlock()
-        else:
-            try:
-                self.guard.explain(error)
-            finally:
-                self.consume()
-            if isinstance(error, Exception):
-                explain_error(error, made)
-
     def variable(self, value: Any, name: str | None = None) -> Any:
         """Return a value to differentiate with respect to.
 
@@ -272,8 +253,9 @@ class Closed:
 def refuse_over(of_block: bool = False) -> NoReturn:
     """Raise because a value is used whose differentiation is over: that of a ``with`` block."""
     line = Line(caller())
-    unknown = "what this line computes with", "a traced value", type(None)
-    name, shown, container = next(line.over(), unknown)
+    name, shown, container = next(
+        line.over(), ("what this line computes with", "a traced value", type(None))
+    )
     whole, inside = name.rpartition("[")[0], "[:]" * (container is list)
     # What is global must not be assigned to: the name would be local in all of the function.
     write = (

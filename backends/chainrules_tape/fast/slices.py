@@ -123,8 +123,7 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
             return classes[element](y, tape, index)
         made = classes[own](y, tape, index)
         made.as_view = new = View()
-        new.parent = x
-        new.how = where
+        new.parent, new.how = x, where
         new.layout = view.layout and UNLIKE
         children: Any = view.children
         children.append(ref(made))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, Self, final
 
 from chainrules_py import MutationError, TracerError, is_zero, unthunk
 from chainrules_py.extend import (
+    Notes,
     describe,
+    explain_error,
     find_tracers,
     flatten,
     flatten_tangent,
     kind_of,
     leaf_cotangents,
+    notes,
+    objects,
     own,
     own_all,
     unflatten_tangent,
@@ -27,9 +31,28 @@ from chainrules_tape.inspect.text import name_of
 
 
 class HasGradients(BareTape):
-    """Tape with a public method for gradients."""
+    """Tape with a public method for gradients, and the block of a program that it records."""
 
     __slots__ = ()
+
+    def __enter__(self) -> Self:
+        notes[self.level] = Notes()
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        made, note = objects.pop(self.level, None), notes.pop(self.level)
+        if error is None:
+            if self.state == "open":  # a gradient inside the block may have consumed it
+                self.close()
+            self.guard.unlock()
+            note.report("the block of a Tape()", True)
+        else:
+            try:
+                self.guard.explain(error)
+            finally:
+                self.consume()
+            if isinstance(error, Exception):
+                explain_error(error, made)
 
     def grad(self, loss: Any, sources: Any, seed: Any = None) -> Any:
         """Return the gradient of a number, or the cotangents for a seed, at values on this tape.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
 import weakref
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import (
+    LostDerivativeWarning,
     MutationError,
     NotDifferentiableError,
     ProjectionError,
@@ -562,3 +564,16 @@ def test_a_variable_may_hold_what_cannot_vary(params):
 def test_a_variable_of_which_nothing_varies_is_refused(value):
     with Tape() as tape, pytest.raises(NotDifferentiableError, match="holds none"):
         tape.variable(value)
+
+
+def test_a_refusal_that_the_block_of_a_tape_caught_is_reported():
+    def record():
+        with Tape() as tape:
+            x = tape.variable(A)
+            with contextlib.suppress(TracerError):
+                float(x[0])
+            return tape, x, np.sum(x)
+
+    with pytest.warns(LostDerivativeWarning, match=r"the block of a Tape\(\) caught an error"):
+        tape, x, loss = record()
+    np.testing.assert_array_equal(tape.grad(loss, x), np.ones(4))
