@@ -282,7 +282,7 @@ VECTORIZED = {
     "dtype list": (lambda a: 2.0 * a, {"otypes": [np.float32]}, (X,)),
     "first result says": (lambda a: 1.0 if a > 0 else 2, {}, (X,)),
     "narrow whole numbers": (lambda w, p: w * (p + p), {}, (2.0, np.array([100, 200], np.uint8))),
-    "truth values": (lambda w, p: w * ~p, {}, (2.0, X[0] > 0)),
+    "truth values": (lambda w, p: w * (p + p), {}, (2.0, X[0] > 0)),
     "of 32 bits": (lambda w, p: w * (p + p / 3), {}, (0.1, X[0].astype(np.float32))),
     "of 32 bits alone": (lambda p: p * p / 3, {}, (X[0].astype(np.float32),)),
     "excluded": (lambda p, x: p[0] * x + p[1], {"excluded": {0}}, (V, X)),
