@@ -281,6 +281,8 @@ def _escape(name: str) -> Callable[..., Any]:
             write = f"use {in_place(line, filled('{0}[{i}]', of, i=given) if given else of)}"
         if name in ("tofile", "dump", "dumps", "tobytes"):  # these do not return numbers
             write = f"use ignore_derivatives({of}).{name}({given}), which is a constant"
+        elif line.node is not None and line.owner(name) is None:  # called by a library
+            write = f"use {line.with_constant()}, which is a constant"
         fact = f"{name}() of {picture(x.__payload__)} would lose its derivative"
         raise TracerError(told(fact, line, write))
 

@@ -123,8 +123,7 @@ def _refuse_attribute(error: AttributeError) -> None:
 
 def _refuse_said(error: ValueError) -> None:
     line = next((line for said, line in _SAID.items() if str(error).startswith(said)), None)
-    held = _held(error)
-    if line and held:
+    if line and (held := _held(error)):
         raise TracerError(
             f"a traced {describe(held[0].__payload__)} is written: {line} ({error})"
         ) from error
@@ -150,9 +149,10 @@ _SERIES = "'(Chebyshev|Hermite|HermiteE|Laguerre|Legendre|Polynomial)'"
 
 def _refuse_series(error: BaseException) -> None:
     """Raise for an operator of a class of np.polynomial, of coefficients of less than 64 bits."""
-    every = [describe(x.__payload__) for x in _held(error)]
+    is_series = re.search(_SERIES, str(error))
+    every = [describe(x.__payload__) for x in _held(error)] if is_series else []
     shown = next((x for x in every if x.startswith(("complex64", "float16", "float32"))), None)
-    if shown is not None and re.search(_SERIES, str(error)):
+    if shown is not None:
         fact = f"a series of {shown} meets a number of 64 bits, and is then computed in 64"
         dtype = "complex" if shown.startswith("complex") else "float"
         write = f"write c.astype({dtype}) for coefficients c of the series"
@@ -182,8 +182,8 @@ def _frames(error: BaseException) -> list[Any]:
 
 def _held(error: BaseException) -> list[Any]:
     """List the tracers among the local variables of the innermost frame that has any."""
-    found = [find_tracers(tuple(frame.f_locals.values())) for frame in _frames(error)]
-    return next((held for held in reversed(found) if held), [])
+    frames = reversed(_frames(error))  # a frame whose locals are read keeps them alive in a cycle
+    return next(filter(None, (find_tracers(tuple(at.f_locals.values())) for at in frames)), [])
 
 
 def _taken(error: BaseException) -> Any:

@@ -148,7 +148,8 @@ class Guard:
         """Prepare the function that undoes the locks, before there is one."""
         key = id(self)
         self._locks.append(functools.partial(_locking.pop, key, None))
-        self.undo = self.__del__ = at_once(self._locks)
+        # A lock that is shared is undone when the last list drops it.
+        self.undo = self.__del__ = at_once(itertools.chain(self._locks, (self._locks.clear,)))
         _locking[key] = self._places, self._locks
         return self._locks
 
@@ -253,7 +254,6 @@ class Guard:
 
     def _free(self) -> None:
         self.undo()
-        self._locks.clear()
         self._places.clear()
         self.mode = "sample"
 

@@ -277,7 +277,8 @@ class Line:
     def with_constant(self, made: str = "ignore_derivatives") -> str:
         """Return the expression with constants in place of its traced operands."""
         node, constants = copy.deepcopy(self.node), _Constants(self, made)
-        for name in ("right", "slice", "elts", "keys", "args", "keywords"):
+        names = ("left", "comparators") * isinstance(node, ast.Compare)
+        for name in (*names, "right", "slice", "elts", "keys", "args", "keywords"):
             part = getattr(node, name, None)
             if isinstance(part, list):
                 part[:] = [x and constants.visit(x) for x in part]

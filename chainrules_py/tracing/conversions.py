@@ -172,8 +172,9 @@ def _refuse(x: Any, kind: str) -> NoReturn:
         and isinstance(line.node, (ast.Call, ast.BinOp, ast.Subscript))
         and not is_of_library(line.frame)
     ):
-        made = "int(ignore_derivatives({}))" if kind == "int" else "ignore_derivatives"
-        write = f"use {line.with_constant(made)}{', which is a constant' * (kind != 'int')}"
+        is_count = kind == "int" and line.called != "bytes"
+        made = "int(ignore_derivatives({}))" if is_count else "ignore_derivatives"
+        write = f"use {line.with_constant(made)}{', which is a constant' * (not is_count)}"
     write = write or filled(_INSTEAD[kind], x=line.argument)
     to = "a plain number" if kind == "complex" and line.library else kind
     fact = f"cannot convert {line.picture or picture(x)} to {to}: its derivative would be lost"

@@ -352,8 +352,7 @@ class Unmixed(dict[type, Any]):
 
     def __init__(self, classes: Mapping[type, Any], primitive: Primitive[..., Any]) -> None:
         super().__init__()
-        self.classes = classes
-        self.primitive = primitive
+        self.classes, self.primitive = classes, primitive
 
     def __missing__(self, cls: type) -> Any:
         made, info, unmixed = self.classes[cls], type_info(cls), self.primitive.unmixed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
 
 from chainrules_py import (
@@ -79,6 +80,14 @@ def test_python_says_so(thing, call):
 def test_a_structure_of_some_depth_is_one():
     assert isinstance(grad(lambda x: _first(x) * 2.0)(nested(150)), tuple)
     assert not issubclass(RecursionError, ChainRulesError)
+
+
+def test_a_function_that_calls_itself_too_often_is_told_so_by_python():
+    def f(x, n):
+        return x if n == 0 else np.sin(f(x, n - 1))
+
+    with pytest.raises(RecursionError):
+        grad(f)(0.7, 2000)
 
 
 def _first(x):

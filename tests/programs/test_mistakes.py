@@ -1012,6 +1012,16 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "np.stack([x, x], n)",
         "int(ignore_derivatives(n))",
     ),
+    "its bytes": (
+        "grad(lambda x: np.sum(x) * len(bytes(«x»)))(np.ones(2))",
+        "use bytes(ignore_derivatives(x)), which is a constant",
+        "bytes(ignore_derivatives(x))",
+    ),
+    "about as large": (
+        "import pytest\ny = np.ones(2)\ngrad(lambda x: np.sum(x * («x == pytest.approx(y)»)))(y)",
+        "use ignore_derivatives(x) == pytest.approx(y), which is a constant",
+        "ignore_derivatives(x) == pytest.approx(y)",
+    ),
     "a pause": (
         "import time\ngrad(lambda x: (time.sleep(«x / 1e4»), x**2)[1])(1.0)",
         "use time.sleep(ignore_derivatives(x / 10000.0)), which is a constant",

@@ -336,6 +336,8 @@ TOLD = {
     "grad(sum)({1.0, 2.0})": "give a list of them, as list(x)",
     "grad(sum)(collections.ChainMap({'a': 1.0}))": "give a dict of them, as dict(x)",
     "grad(sum)(types.MappingProxyType({'a': 1.0}))": "give a dict of them, as dict(x)",
+    "grad(sum)(Fraction(1, 2))": "give a float, as float(x)",
+    "grad(sum)(Decimal(2))": "give a float, as float(x)",
     "grad(sum)(Modelled(1.0))": "give a dict of them, as x.model_dump()",
     "grad(np.sum)(Measured(TWO))": "give x.magnitude, the numbers",
     "grad(lambda x: torch.sin(x))(1.0)": "use np.sin(x)",

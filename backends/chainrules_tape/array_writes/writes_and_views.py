@@ -370,11 +370,14 @@ def check_writable(x: Any) -> None:
 
 
 def _is_read_only(x: Any, view: View) -> bool:
-    """Return whether a view is read-only although the array it was read from is writable."""
+    """Return whether a view is read-only although the owner of its memory is writable."""
     if type(view.how) is Call and sharing.get(view.how[0]) == "filled":
         return True  # a copy in place of a view that is read-only
-    flags = [getattr(innermost(each), "flags", None) for each in (x, view.parent)]
-    return [getattr(each, "writeable", True) for each in flags] == [False, True]
+    own: Any = innermost(x)
+    flags, base = getattr(own, "flags", None), getattr(own, "base", None)
+    # A guard locks owners and views of all of them, and no parts.
+    of_owner = getattr(getattr(base, "flags", None), "writeable", base is not None)
+    return of_owner and not getattr(flags, "writeable", True)
 
 
 def replace_value(x: Any, z: Any) -> None:

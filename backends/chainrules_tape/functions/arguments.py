@@ -74,7 +74,7 @@ class Arguments:
             )
         if numbers is None:
             numbers = 0 if names is None else ()
-        one = not isinstance(numbers, (tuple, list))
+        one = not isinstance(numbers, (tuple, list, range))
         self.numbers = tuple([_whole(n, what) for n in ([numbers] if one else numbers)])  # type: ignore[union-attr]
         self.names = (names,) if isinstance(names, str) else tuple(names or ())
         if wrong := [n for n in self.names if not isinstance(n, str)]:
@@ -288,6 +288,7 @@ def _check_no_numbers(x: Any) -> None:
 _FORMS = (
     ("magnitude", "x.magnitude, the numbers of this quantity without its unit"),
     ("dtype", "an array of a floating type, as np.asarray(x, float)"),
+    ("as_integer_ratio", "a float, as float(x)"),
     ("readline", "its numbers, as np.loadtxt(x)"),
     ("model_dump", "a dict of them, as x.model_dump()"),
     ("keys", "a dict of them, as dict(x)"),

@@ -73,12 +73,9 @@ class KeptCall:
         value: Any,
         where: str = "",
     ) -> None:
-        self.primitive = primitive
-        self.primal = primal
+        self.primitive, self.primal = primitive, primal
         self.opened = [(settled(x) if callable(x) else x, link) for x, link in opened]
-        self.options = options
-        self.value = value
-        self.where = where
+        self.options, self.value, self.where = options, value, where
 
     def run(self, links: Any, xs: Sequence[Any]) -> Any:
         """Repeat the call with other operands of the same types; return the value and the record.

@@ -47,9 +47,7 @@ class Call:
     def __init__(
         self, operation: Callable[..., Any], operands: dict[str, Any], options: dict[str, Any]
     ) -> None:
-        self.operation = operation
-        self.operands = operands
-        self.options = options
+        self.operation, self.operands, self.options = operation, operands, options
         self.after: list[Callable[[Any], Any]] = []
 
     def __call__(self) -> Any:

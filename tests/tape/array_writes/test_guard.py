@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainrules_py import MutationError, NotDifferentiableError, primitive
+from chainrules_py import LinearMap, MutationError, NotDifferentiableError, primitive, rule
 from chainrules_py import ops as v
 from chainrules_py.extend import Guard, Library, Memory, register_array_type, type_info
 from chainrules_tape import Tape, grad, jvp, linearize, value_and_grad, vjp
@@ -339,6 +339,26 @@ def test_whatever_is_raised_a_large_array_is_given_back(error):
         grad(f)(x)
     assert x.flags.writeable
     assert c.flags.writeable
+
+
+@pytest.mark.parametrize("kind", [TypeError, ValueError, RuntimeError, AttributeError])
+def test_an_error_in_a_pull_of_a_nested_gradient_gives_the_array_back_to_who_keeps_it(kind):
+    @primitive
+    def square(x):
+        return x * x
+
+    def pull(c):
+        raise kind("a mistake in a pull")
+
+    @rule(square)
+    def _(x):
+        return x * x, (LinearMap(lambda t: 2 * x * t, pull),)
+
+    weights = fresh()
+    with pytest.raises(kind, match="a mistake in a pull") as kept:
+        grad(lambda x: np.sum(grad(lambda x: np.sum(square(x * weights)))(x)))(fresh())
+    assert weights.flags.writeable
+    assert kept.value.__traceback__ is not None
 
 
 def test_two_tapes_on_one_large_array():

@@ -332,6 +332,18 @@ def test_what_broadcasting_gives_is_not_written_to():
             grad(lambda x, w=write: w(np.broadcast_to(x, (3, 6))))(LINE)
 
 
+@pytest.mark.parametrize("inner", [grad, lambda f: lambda s: jvp(f, (s,), (1.0,))[1]])
+def test_a_part_of_what_was_written_to_is_written_to_in_a_nested_derivative(inner):
+    def f(s, k):
+        y = LINE * s
+        np.negative(y, out=y)
+        y[1:] *= k
+        return np.sum(y)
+
+    slope = grad(lambda k: inner(lambda s: f(s, k))(1.0))(1.3)
+    assert np.isclose(slope, -np.sum(LINE[1:]))
+
+
 def test_where_nobody_knows_whether_numpy_would_have_copied_it_is_said():
     """A column of what is being written to has memory of its own here, and in NumPy it has not."""
 

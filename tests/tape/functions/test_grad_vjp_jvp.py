@@ -75,6 +75,7 @@ def scaled(x, y, scale=3.0, *, power=2, label="none"):
         ({"argnums": -2}, lambda f: f(2.0, 5.0), 12.0),
         ({"argnums": (1, 0)}, lambda f: f(2.0, 5.0), (2.0, 12.0)),
         ({"argnums": [0]}, lambda f: f(2.0, 5.0), (12.0,)),
+        ({"argnums": range(2)}, lambda f: f(2.0, 5.0), (12.0, 2.0)),
         ({"argnums": np.int64(1)}, lambda f: f(2.0, 5.0), 2.0),
         ({"argnums": 1}, lambda f: f(2.0, y=5.0), 2.0),
         ({"argnums": 2}, lambda f: f(2.0, 5.0), 4.0),  # left at its default
