@@ -506,6 +506,8 @@ class Spline(PiecewisePolynomial):
     def _t(self) -> NoReturn:
         reject("PPoly.from_spline(s) has no derivative: write s itself, which has the same values")
 
+    _xp = _t  # what SciPy 1.18 reads
+
 
 def _spline(fit: Callable[[Any, Any], Any], y: Any, axis: int, bc_type: Any = None) -> Spline:
     """Fit a spline from SciPy's fits to unit vectors."""

@@ -35,7 +35,7 @@ from chainrules_scipy.host_computation import in_our_words
 from chainrules_scipy.installation import as_recorded, is_asked_again, joined_call
 
 # Fields of floats that are not functions of real numbers.
-_CONSTANT = {"execution_time", "active_mask", "_xp"}
+_CONSTANT = {"execution_time", "active_mask"}
 
 
 class _NoAttributeError(NotDifferentiableError, AttributeError):
@@ -188,7 +188,7 @@ class Beside:
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of SciPy's object that ours lacks; its numbers have no derivative."""
-        if name[0] == "_" and name != "_xp":  # the namespace, which SciPy's functions ask for
+        if name[0] == "_":
             raise AttributeError(name)
         found = getattr(self.theirs, name)
         what = f"{type(self.theirs).__name__}(...).{name}"
