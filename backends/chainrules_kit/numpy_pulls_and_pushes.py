@@ -99,6 +99,11 @@ def refused_half(
     """
     own = raised is None or isinstance(raised, ChainRulesError)
     shown = "" if own else f" ({type(raised).__name__}: {raised})"
+    if operation.__module__.startswith("chainrules_py.ops"):
+        return AskedError(
+            f"{operation.__name__} reads the numbers of its operands{shown}, which {engine} hides "
+            f"in a mapped or compiled function: call it outside of these"
+        )
     return AskedError(
         f"the rule of {operation.__name__} computes with NumPy, or asks for numbers{shown}, which "
         f"{engine} does not differentiate: state an frule for forward mode; for second "

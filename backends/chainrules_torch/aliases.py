@@ -589,6 +589,18 @@ _ROWS: tuple[tuple[str, Any], ...] = (
         ),
     ),
     (
+        "torch.linalg.norm",
+        lambda self, ord=None, dim=None, keepdim=False, *, dtype=None: (
+            extend.products_composites.norm(_cast(self, dtype), ord, _axes(dim), keepdim)
+        ),
+    ),
+    (
+        "torch.linalg.matrix_norm",
+        lambda self, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None: (
+            extend.products_composites.norm(_cast(self, dtype), ord, _axes(dim), keepdim)
+        ),
+    ),
+    (
         "torch.full_like",
         lambda self, fill_value, **options: _full(self, self.shape, fill_value, **options),
     ),

@@ -38,6 +38,7 @@ from chainrules_py import (
     NoRuleError,
     NoTangent,
     NotDifferentiableError,
+    ProjectionError,
     RuleError,
     ZeroTangent,
     unthunk,
@@ -350,13 +351,11 @@ class Program:
                 raise error from None
             push, pull, saved = self._asking, self._asking, list[Any]()
             if stated and (onward := bind(rule, classes, bound.wanted, "forward", config=config)):
-                options = self.options
-                push = lambda dots, *xs: onward.run(dots, *xs, **options)[1]
+                push = lambda dots, *xs: onward.run(dots, *xs, **self.options)[1]
                 saved = list(operands)
             halves: Any = None, None
         else:
-            ys = self.opened(y, leaves)
-            halves = push, pull
+            ys, halves = self.opened(y, leaves), (push, pull)
         kept = Kept(tuple(saved), any(map(is_traced, (*leaves, *ys))))
         some = [x for x, m in zip(leaves, moves, strict=True) if m]
         # JAX caches each pair that it has seen: equal calls share one.
@@ -392,8 +391,7 @@ class Program:
     ) -> LinearPair:
         out, wanted = self._out, bound.wanted
         floating = [*map(is_inexact, ys)]
-        ins = tuple(map(tangent_type, some))
-        outs = tuple([tangent_type(y) for y in ys if is_inexact(y)])
+        ins, outs = [tuple(map(tangent_type, xs)) for xs in (some, filter(is_inexact, ys))]
 
         def through_push(half: Any, ts: Leaves) -> list[Any]:
             rest = iter(ts)
@@ -423,7 +421,9 @@ class Program:
                     pairs = zip(through(by_rule, values), avals, strict=True)
                     found = [dense(t, a) for t, a in pairs]
                 except Exception as error:
-                    if isinstance(error, AskedError) and len(res) > count:
+                    # NumPy's results are no tangents of a dtype that NumPy lacks.
+                    lacks = isinstance(error, ProjectionError) and any(map(_is_narrow, res))
+                    if (lacks or isinstance(error, AskedError)) and len(res) > count:
                         self._asks = True
                         again = lambda xs, given: through(
                             lambda t: on_arrays(self.operation, xs, self.options, wanted, t), given
@@ -462,7 +462,7 @@ class Program:
         """Run half of the rule on NumPy arrays, called back from a traced program."""
 
         def kernel(*arrays: Any) -> list[Any]:
-            xs = [*map(np.asarray, arrays)]
+            xs = [x.astype(np.float32) if _is_narrow(x) else x for x in map(np.asarray, arrays)]
             found = half(unflatten(self.treedef, xs[: len(leaves)]), xs[len(leaves) :])
             return [array_like(t, a.shape, a.dtype) for t, a in zip(found, avals, strict=True)]
 
@@ -475,6 +475,11 @@ class Program:
 
     def __repr__(self) -> str:
         return self.operation.__name__
+
+
+def _is_narrow(x: Any) -> bool:
+    """Return whether an array is of a floating dtype that NumPy lacks, as bfloat16."""
+    return is_inexact(x) and x.dtype.kind == "V"
 
 
 def _number(x: Any) -> type:

@@ -119,14 +119,29 @@ def declared(
     return primal
 
 
+def _text(x: Any) -> str:
+    """Return a plain value as it is written, and dots for any other."""
+    return repr(x) if {*map(type, flatten(x)[0])} <= {bool, float, int, str, type(None)} else "..."
+
+
 @final
 class ByPosition(inspect.Signature):
-    """Signature of a function of positional operands; names are those of another function."""
+    """Signature of a function of positional operands; names are those of another function.
 
-    def __init__(self, f: Callable[..., Any]) -> None:
+    Parameters
+    ----------
+    f : callable
+        The other function.
+    full_name : callable
+        ``full_name(f)`` returns its name with that of its module, or None.
+    """
+
+    def __init__(
+        self, f: Callable[..., Any], full_name: Callable[[Callable[..., Any]], str | None]
+    ) -> None:
         of_all = inspect.Parameter("operands", inspect.Parameter.VAR_POSITIONAL, annotation=Any)
         super().__init__([of_all])
-        self.f = f
+        self.f, self.full_name = f, full_name
 
     def bind(self, /, *operands: Any, **options: Any) -> inspect.BoundArguments:
         """Bring a call to canonical form.
@@ -145,8 +160,8 @@ class ByPosition(inspect.Signature):
             except (TypeError, ValueError):  # builtin functions may have no signature
                 pass
             if options:
-                given = ", ".join([f"{name}=..." for name in options])
-                name = getattr(self.f, "__name__", name_of(self.f))
+                given = ", ".join([f"{name}={_text(x)}" for name, x in options.items()])
+                name = self.full_name(self.f) or getattr(self.f, "__name__", name_of(self.f))
                 raise TypeError(
                     f"{name}, which is imported, is given {given}: it takes operands by position; "
                     f"give options beforehand, import_rule(functools.partial({name}, {given}))"

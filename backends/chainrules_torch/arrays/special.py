@@ -99,5 +99,11 @@ implement(
         ),
         v.log_softmax: lambda x, *, axis=None: _softmax(torch.log_softmax, x, axis),
         v.softmax: lambda x, *, axis=None: _softmax(torch.softmax, x, axis),
+        # PyTorch has functions of order 0 and 1.
+        v.bessel_i: lambda x, *, order: (
+            (_special.i0, _special.i1)[abs(order)](x)
+            if abs(order) < 2
+            else called_back(v.bessel_i, (type(x),))(x, order=order)
+        ),
     }
 )

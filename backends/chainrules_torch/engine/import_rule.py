@@ -90,7 +90,7 @@ def import_rule(
     inner = getattr(f, "func", None)
     name = str(getattr(f, "__name__", None) or getattr(inner, "__name__", "imported"))
 
-    signature = ByPosition(f)
+    signature = ByPosition(f, torch.overrides.resolve_name)
 
     def imported(*operands: Any, **options: Any) -> Any:
         if options:

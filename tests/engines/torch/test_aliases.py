@@ -222,6 +222,13 @@ SQUARE = torch.tensor([[0.5, -1.2, 1.0], [2.3, 0.7, -0.4], [0.1, 1.0, 0.3]], dty
         lambda x: torch.norm(x, torch.inf),
         lambda x: torch.norm(x, "nuc"),
         lambda x: torch.norm(x, p=1, dim=0, dtype=torch.float64),
+        lambda x: torch.linalg.norm(x),
+        lambda x: torch.linalg.norm(x[0], 3),
+        lambda x: torch.linalg.norm(x, dim=1, keepdim=True),
+        lambda x: torch.linalg.norm(x.float(), "nuc", dtype=torch.float64),
+        lambda x: torch.linalg.norm(x[None], 1, dim=(2, 1)),
+        lambda x: torch.linalg.matrix_norm(x * torch.ones(2, 1, 1), ord=2),
+        lambda x: torch.linalg.matrix_norm(x, dim=(1, 0), keepdim=True),
     ],
 )
 def test_functions_by_default_where_zero_and_where_nothing_is_known(f):

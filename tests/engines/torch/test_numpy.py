@@ -83,6 +83,25 @@ def test_as_numpy_is_called(name):
     np.testing.assert_allclose(torch.autograd.grad(ours, x)[0], want, rtol=1e-12, atol=1e-12)
 
 
+def test_i0_and_its_derivatives_under_vmap_and_in_a_compiled_program():
+    special = pytest.importorskip("scipy.special")
+    f, x = export(np.i0), torch.tensor(X)
+    slope = torch.func.grad(f)
+    for order, g in enumerate((f, slope, torch.func.grad(slope))):
+        found = torch.vmap(torch.vmap(g))(x)
+        np.testing.assert_allclose(found, special.ivp(0, X, order), rtol=1e-14)
+    program = torch.compile(f, backend="aot_eager", fullgraph=True)
+    x.requires_grad_()
+    (bar,) = torch.autograd.grad(program(x).sum(), x)
+    np.testing.assert_allclose(bar, special.i1(X), rtol=1e-14)
+
+
+@pytest.mark.parametrize("f", [np.roots, np.real_if_close, np.emath.sqrt])
+def test_a_result_whose_form_depends_on_numbers_is_refused_under_vmap(f):
+    with pytest.raises(NotDifferentiableError, match="call it outside"):
+        torch.vmap(export(f))(torch.tensor(X) + 0j if f is np.real_if_close else torch.tensor(X))
+
+
 def test_tensors_in_lists_keep_their_gradients():
     q = torch.tensor(30.0, dtype=torch.float64, requires_grad=True)
     x = torch.tensor(X)

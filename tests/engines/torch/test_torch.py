@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import gc
 import math
 import pickle
+import re
 import weakref
 from typing import Any, NamedTuple
 
@@ -766,3 +768,13 @@ def test_a_number_that_an_imported_function_takes_plain_stays_one():
     unit, t = import_rule(torch.nn.functional.normalize), torch.rand(2, 3, requires_grad=True)
     known = torch.autograd.grad(torch.nn.functional.normalize(t, dim=1).sum(), t)
     torch.testing.assert_close(torch.autograd.grad(unit(t, dim=1).sum(), t), known)
+
+
+def test_options_of_an_imported_function_are_bound_as_its_message_says():
+    norm, x = import_rule(torch.linalg.norm), torch.tensor([[0.6, -0.8], [3.0, 4.0]])
+    line = "import_rule(functools.partial(torch.linalg.norm, dim=1))"
+    with pytest.raises(TypeError, match=re.escape(line)):
+        norm(x, dim=1)
+    bound = eval(line, {"import_rule": import_rule, "functools": functools, "torch": torch})
+    slope = chainrules_tape.grad(lambda x: torch.sum(bound(x)))(x)
+    torch.testing.assert_close(slope, torch.tensor([[0.6, -0.8], [0.6, 0.8]]))

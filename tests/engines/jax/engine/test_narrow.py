@@ -9,6 +9,7 @@ from chainrules_jax import export
 from chainrules_kit.custom_derivatives import custom_vjp
 from chainrules_py import ops as v
 from chainrules_py import rrule
+from tests.engines.rules_by_numpy import RULES
 from tests.engines.test_results_that_hide import FORMS, by_custom_vjp, by_scalar_rule
 
 DTYPES = ["bfloat16", "float8_e4m3fn"]
@@ -42,3 +43,11 @@ def test_a_rule_that_gives_numpys_numbers_gives_those_of_jax():
     x = jnp.asarray(X, "bfloat16")
     is_right(jax.grad(lambda x: export(f)(x).sum())(x), "bfloat16")
     is_right(rrule(by_scalar_rule(np.sin), x)[1](jnp.ones_like(x))[0], "bfloat16")
+
+
+@pytest.mark.parametrize("name", ["both_np", "rrule_np", "vjp_np64"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rules_that_compute_with_numpy_get_float32(name, dtype):
+    f, _ = RULES[name]()
+    for way in WAYS if name == "both_np" else ("grad", "jit", "vmap"):
+        is_right(WAYS[way](export(f), jnp.asarray(X, dtype)), dtype)
