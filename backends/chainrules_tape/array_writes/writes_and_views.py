@@ -374,10 +374,10 @@ def _is_read_only(x: Any, view: View) -> bool:
     if type(view.how) is Call and sharing.get(view.how[0]) == "filled":
         return True  # a copy in place of a view that is read-only
     own: Any = innermost(x)
-    flags, base = getattr(own, "flags", None), getattr(own, "base", None)
+    if getattr(getattr(own, "flags", None), "writeable", True):
+        return False
     # A guard locks owners and views of all of them, and no parts.
-    of_owner = getattr(getattr(base, "flags", None), "writeable", base is not None)
-    return of_owner and not getattr(flags, "writeable", True)
+    return getattr(getattr(own.base, "flags", None), "writeable", own.base is not None)
 
 
 def replace_value(x: Any, z: Any) -> None:
