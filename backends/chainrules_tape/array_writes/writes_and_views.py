@@ -376,8 +376,9 @@ def _is_read_only(x: Any, view: View) -> bool:
     own: Any = innermost(x)
     if getattr(getattr(own, "flags", None), "writeable", True):
         return False
-    # A guard locks owners and views of all of them, and no parts.
-    return getattr(getattr(own.base, "flags", None), "writeable", own.base is not None)
+    # A guard locks owners and views of all of them; a part of what was written to has own memory.
+    of_library = own.base is not None or not view.parent.as_view.written
+    return getattr(getattr(own.base, "flags", None), "writeable", of_library)
 
 
 def replace_value(x: Any, z: Any) -> None:
