@@ -328,9 +328,8 @@ def refused(module: Any, lines: Mapping[str, str]) -> None:
     for name, line in lines.items():
         native: Any = getattr(module, name, None)
         says = f"{module.__name__}.{name} has no derivative: {line}"
-        is_class = inspect.isclass(native)
         if native is not None:
-            advise(native.__init__ if is_class else native, says)
+            advise(native.__init__ if inspect.isclass(native) else native, says)
         if inspect.isroutine(native):
             place(native, functools.wraps(native)(functools.partial(_refuse, says)))
 

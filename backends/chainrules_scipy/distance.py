@@ -85,8 +85,7 @@ def _canberra(a: Any, b: Any, w: Any = None) -> Any:
 def _jensenshannon(a: Any, b: Any, base: Any = None, axis: int = -1, keepdims: bool = False) -> Any:
     a, b = (x / v.sum(x, axis=axis, keepdims=True) for x in map(array_of, (a, b)))
     mean = 0.5 * (a + b)
-    total = v.rel_entr(a, mean) + v.rel_entr(b, mean)
-    square = v.sum(total, axis=axis, keepdims=keepdims)
+    square = v.sum(v.rel_entr(a, mean) + v.rel_entr(b, mean), axis=axis, keepdims=keepdims)
     return v.sqrt(square / (2 if base is None else 2 * np.log(base)))
 
 

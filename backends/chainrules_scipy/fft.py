@@ -188,8 +188,7 @@ def _singular(inverse: bool, mu: Any, bias: Any) -> float:
 def _hankel(inverse: bool, a: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
     """Compute a Hankel transform of values on a logarithmic grid."""
     n = a.shape[-1]
-    t = v.divide(2 * np.pi * np.arange(n // 2 + 1) / n, dln)
-    way = v.multiply(1j, t)
+    way = v.multiply(1j, v.divide(2 * np.pi * np.arange(n // 2 + 1) / n, dln))
     rise, fall = (v.loggamma(v.add(mu + 1 + s * bias, s * way) / 2) for s in (1, -1))
     log = v.subtract(rise, fall)
     first = None if np.isfinite(readable(log)[0]) else _singular(inverse, mu, bias)

@@ -112,8 +112,7 @@ def refuse(error: BaseException) -> None:
     TracerError
         In place of the error, with what to write instead.
     """
-    trace = error.__traceback__
-    of = type(error).__module__.lstrip("_")
+    trace, of = error.__traceback__, type(error).__module__.lstrip("_")
     hides = isinstance(error, SystemError) or of in ("minpack", "odepack", "quadpack")
     while hides and trace is not None:
         if str(trace.tb_frame.f_globals.get("__name__", "")).startswith("scipy."):

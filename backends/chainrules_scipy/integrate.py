@@ -471,8 +471,8 @@ def rate_beside(beside: Any, f: Any, states: Any, t: Any, args: Any) -> Any:
     chosen = itertools.compress(tree.leaves, wanted)
     value, pull = default_engine().vjp(rate, states[:n], *chosen)
     flat: Any = lambda x: x if np.ndim(x) == 1 else np.reshape(x, -1)
-    rows = [np.concatenate([flat(x) for x in pull(e)]) for e in np.eye(n)]
-    partials = np.stack(rows, axis=1)  # a row per state and parameter, a column per rate
+    # A row per state and parameter, a column per rate.
+    partials = np.stack([np.concatenate([flat(x) for x in pull(e)]) for e in np.eye(n)], axis=1)
     moved = np.reshape(states[n:], (-1, n)) @ partials[:n]
     return np.concatenate([value, flat(moved + np.concatenate([np.zeros((own, n)), partials[n:]]))])
 
@@ -558,18 +558,13 @@ def odeint(
             f"odeint takes rtol, atol and tfirst with traced values, and not {sorted(rest)}",
             UnsupportedKeywordError,
         )
-    y0 = array_of(y0)
-    y0, t = v.reshape(y0, shape=(-1,)), array_of(t)
+    y0, t = v.reshape(array_of(y0), shape=(-1,)), array_of(t)
     turned = (lambda y, at, *args: func(at, y, *args)) if tfirst else func
     rate, dfun = of_values(func, args), options.get("Dfun")
     if dfun is not None:
         options["Dfun"] = of_values(dfun, args)
-
-    def plain(*at: Any) -> Any:
-        return numbers_of(rate(*at))
-
     asked: dict[str, Any] = {"full_output": wants_all, "tfirst": tfirst, **options, **tolerances}
-    found = NATIVE.odeint(plain, readable(y0), readable(t), **asked)
+    found = NATIVE.odeint(lambda *at: numbers_of(rate(*at)), readable(y0), readable(t), **asked)
     ys = _states(turned, y0, t, args, **tolerances)
     if not wants_all:
         return anchored(found, ys)
@@ -583,12 +578,22 @@ def _states(f: Any, y0: Any, t: Any, args: Any, *, rtol: Any = None, atol: Any =
         return found
 
     moves = varies(t)  # otherwise f may index a table with the plain time
-
-    def rate(y: Any, at: Any) -> Any:
-        return v.reshape(array_of(f(y, at if moves else untraced(at), *args)), shape=y.shape)
-
     rtol, atol = (x if x is None else float(np.min(x)) for x in (rtol, atol))
-    return v.odeint(rate, y0, t, rtol=rtol, atol=atol)
+    return v.odeint(
+        lambda y, at: v.reshape(
+            array_of(f(y, at if moves else untraced(at), *args)), shape=y.shape
+        ),
+        _varying(y0, f, args, t),
+        t,
+        rtol=rtol,
+        atol=atol,
+    )
+
+
+def _varying(y: Any, f: Any, *given: Any) -> Any:
+    """Return a state that is traced if its rate is: f may write the rate into an array like it."""
+    traced = [x for x in Tree((closed(f), given)).leaves if isinstance(x, Tracer)]
+    return sum([np.zeros_like(array_of(x).real, shape=y.shape) for x in traced], start=y)
 
 
 def _step(f: Any, y: Any, t: Any, length: Any, args: Any) -> Any:
@@ -645,7 +650,8 @@ def solve_ivp(
         asked = times if first else v.concat(v.reshape(start, shape=(1,)), times, axis=0)
         begun = array_of(y0)
         if first and varies((start, times)):  # which may vary in two ways
-            begun = _step(turned, begun, start, times[0] - start, args)
+            y = _varying(begun, turned, args, start, times)
+            begun = _step(turned, y, start, times[0] - start, args)
         ys = _states(turned, begun, asked, args, **how)
         return v.matrix_transpose(ys if first else ys[1:])
 
@@ -664,10 +670,7 @@ def solve_ivp(
 
     def when(event: Any, near: float) -> Any:
         """Return the time near a given one at which an event is 0."""
-
-        def g(s: Any) -> Any:
-            return v.reshape(array_of(event(s, at(s), *args)), shape=())
-
+        g: Any = lambda s: v.reshape(array_of(event(s, at(s), *args)), shape=())
         s = array_of(near)
         for _ in range(nested(g(s)).bit_length()):  # Newton steps from the solution
             value, slope = default_engine().jvp(g, (s,), (np.ones(()),))

@@ -398,8 +398,7 @@ def PchipInterpolator(known: Any, x: Any, y: Any, axis: int = 0, *_: Any, **__: 
     flat = (sign[1:] != sign[:-1]) | (sign[1:] == 0) | (sign[:-1] == 0)
     a, b = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
     safe = [v.where(flat, 1.0, part) for part in (m[:-1], m[1:])]
-    mean = (a / safe[0] + b / safe[1]) / (a + b)
-    inner = v.where(flat, 0.0, 1 / mean)
+    inner = v.where(flat, 0.0, 1 / ((a / safe[0] + b / safe[1]) / (a + b)))
     ends = [
         _pchip_end(h[:1], h[1:2], m[:1], m[1:2]),
         _pchip_end(h[-1:], h[-2:-1], m[-1:], m[-2:-1]),
@@ -431,8 +430,7 @@ def Akima1DInterpolator(  # noqa: N802
         return hermite(x, y, v.concat(inner, inner, axis=0), known.extrapolate, axis)
     (a, b), (c, d) = (inner[:1], inner[1:2]), (inner[-2:-1], inner[-1:])
     m = v.concat(3 * a - 2 * b, 2 * a - b, inner, 2 * d - c, 3 * d - 2 * c, axis=0)
-    modified = v.abs(m[1:] + m[:-1]) / 2 if method == "makima" else 0.0
-    jumps = v.abs(m[1:] - m[:-1]) + modified
+    jumps = v.abs(m[1:] - m[:-1]) + (v.abs(m[1:] + m[:-1]) / 2 if method == "makima" else 0.0)
     left, right = jumps[2:], jumps[:-2]
     total = left + right
     some = readable(total) > 1e-9 * np.max(readable(total), initial=-math.inf)

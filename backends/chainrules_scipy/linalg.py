@@ -83,8 +83,7 @@ __all__ = [
 
 def _mirrored(a: Any, lower: bool, turn: Any, diagonal: Any) -> Any:
     """Complete a matrix from one triangle; ``turn`` maps that to the other one."""
-    half = v.tril(a, k=-1) if lower else v.triu(a, k=1)
-    n = a.shape[-1]
+    half, n = v.tril(a, k=-1) if lower else v.triu(a, k=1), a.shape[-1]
     return half + turn(half) + v.from_diagonal(diagonal(v.diagonal(a)), rows=n, columns=n)
 
 
@@ -261,8 +260,7 @@ def _packed(a: Any) -> tuple[Any, Any, Any]:
     pivots = np.asarray(native.lu_factor(readable(a))[1])
     rows = np.broadcast_to(np.arange(m), (*pivots.shape[:-1], m))
     k = min(m, n)
-    longer = np.concatenate((pivots, rows[..., k:]), -1)
-    p = permutation_of(longer)
+    p = permutation_of(np.concatenate((pivots, rows[..., k:]), -1))
     a = _rows(a, p)
     square = v.lu_factor(a[..., :k, :k]).lu
     if m < n:
@@ -773,8 +771,7 @@ def schur(
     units[np.arange(len(rows)), rows, columns] = 1
     moved = np.linalg.inv((known @ units - units @ known)[:, rows, columns].T)
     for _ in range(nested(a)):
-        f = v.matrix_transpose(z) @ a @ z
-        lower = moved @ -f[rows, columns]
+        lower = moved @ -(v.matrix_transpose(z) @ a @ z)[rows, columns]
         half = added_up(0.5 * lower, (rows, columns), (n, n))
         half = half - v.matrix_transpose(half)
         z = z @ v.solve(np.eye(n) - half, np.eye(n) + half)

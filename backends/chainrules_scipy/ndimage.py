@@ -335,8 +335,7 @@ def _least_or_largest(
         footprint = np.ones(np.shape(structure), bool)
     if footprint is None and axes is not None:  # one axis after the other
         size = [_each(size, n)[i] for i in np.argsort(_axes(x, axes))]
-    footprint = _footprint(size, footprint, n)
-    added = None
+    footprint, added = _footprint(size, footprint, n), None
     if structure is not None:
         added = array_of(structure)[np.asarray(footprint, bool)] * (-1 if minimum else 1)
     return _chosen(

@@ -61,9 +61,7 @@ class Unstated:
     __slots__ = ("name", "of", "plain")
 
     def __init__(self, name: str, plain: Any, of: Any = ()) -> None:
-        self.name = name
-        self.plain = plain
-        self.of = of
+        self.name, self.plain, self.of = name, plain, of
 
     def __outside__(self, payload: Callable[[Any], Any]) -> Any:
         """Return the value outside of a level: SciPy's value, if that was the last level."""
@@ -301,8 +299,7 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
     if np.shape(value) != np.shape(known) and np.size(value) == np.size(known):
         found = v.reshape(array_of(found), shape=np.shape(known))
         value = asked(found)
-    same = np.shape(value) == np.shape(known)
-    if not (same and agreement(value, known, tolerance=tolerance)):
+    if np.shape(value) != np.shape(known) or not agreement(value, known, tolerance=tolerance):
         name = getattr(theirs, "__qualname__", type(theirs).__name__)
         both = "" if is_asked_again(value) else f" ({value} for {known})"
         reject(

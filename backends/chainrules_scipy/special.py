@@ -173,8 +173,7 @@ def logsumexp(
     left_out = zero & ~np.isfinite(known) if moves(b) else zero
     largest = array_of(largest)
     a = v.where(left_out, largest, a)
-    terms = v.strong_multiply(b, v.exp(a - largest))
-    total = v.sum(terms, axis=axis, keepdims=True)
+    total = v.sum(v.strong_multiply(b, v.exp(a - largest)), axis=axis, keepdims=True)
     size = v.abs(total)
     sign = v.sign(total) if kind_of(total) == "real" else total / v.where(size == 0, 1, size)
     if return_sign:

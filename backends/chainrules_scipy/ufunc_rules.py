@@ -775,8 +775,7 @@ def _solved(name: str, xs: tuple[Any, ...], equation: Callable[..., Any]) -> Any
     """Solve equation(y, *xs) = 0 from SciPy's solution, by steps that each add one order."""
     plain = tuple(map(readable, xs))
     y0 = getattr(scipy.special, name)(*plain)
-    y = array_of(y0)
-    shape = np.shape(y0)
+    y, shape = array_of(y0), np.shape(y0)
     slope = default_engine().jvp(
         lambda z: equation(z, *plain), (np.asarray(y0, float),), (np.ones(shape),)
     )[1]

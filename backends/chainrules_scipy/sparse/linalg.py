@@ -217,8 +217,7 @@ def expm_multiply(
 
 
 def _exponential(a: Any, y: Any, t: float) -> Any:
-    size = _norm_of(a) * abs(t)
-    parts = max(1, int(np.ceil(size)))
+    parts = max(1, int(np.ceil(_norm_of(a) * abs(t))))
     for _ in range(parts):
         term, k = y, 0
         while k < 60 and np.any(np.abs(readable(term)) > 1e-18 * np.max(np.abs(readable(y)))):

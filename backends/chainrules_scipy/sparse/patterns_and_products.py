@@ -136,8 +136,7 @@ class Pattern:
 
 def _solve(factors: Any, b: Any, trans: str) -> Any:
     """Solve by SuperLU, which takes only real right-hand sides for real systems."""
-    real = factors.L.dtype.kind != "c"
-    if real and np.iscomplexobj(b):
+    if factors.L.dtype.kind != "c" and np.iscomplexobj(b):
         return _solve(factors, b.real, trans) + 1j * _solve(factors, b.imag, trans)
     return factors.solve(np.ascontiguousarray(b, dtype=factors.L.dtype), trans)
 

@@ -18,7 +18,7 @@ from scipy.sparse import linalg
 
 from chainrules_py import ops as v
 from chainrules_py import register_structure
-from chainrules_py.extend import Tracer, advise, forgets, refuse_type, type_info
+from chainrules_py.extend import Tracer, advise, filled, forgets, refuse_type, type_info
 from chainrules_scipy.composites_and_operand_conversions import (
     added_up,
     array_of,
@@ -674,6 +674,16 @@ refused(sparse, {"find": "write A.tocoo(), its data, row and col"})
 
 for _cls in (sparse.csr_array, sparse.coo_array):
     advise(_cls.__init__, NUMBERS)
+advise(
+    SPARSE.setdiag,
+    lambda line: filled(
+        "use {A} = {A} + diags({0} - {A}.diagonal({k}), {k}), after "
+        "'from chainrules_scipy.sparse import diags'",
+        line.arguments[0],
+        A=(line.called or "A.setdiag").rpartition(".")[0],
+        k=line.option("k") or ", ".join(line.arguments[1:]) or "0",
+    ),
+)
 for _f, _name in [
     (linalg.SuperLU.solve, "splu"),
     *(

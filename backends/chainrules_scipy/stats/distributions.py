@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.stats
 
-from chainrules_py import ChainRulesError, UnsupportedKeywordError
+from chainrules_py import ChainRulesError, TracerError, UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import static_types, varies
 from chainrules_scipy._private import common_base
@@ -33,8 +34,11 @@ from chainrules_scipy.source_copies import beside, followed
 from chainrules_scipy.stats.formulas import (
     CUMULATIVE,
     INTEGRATED,
+    LOG_CUMULATIVE,
     LOG_DENSITIES,
     LOG_PROBABILITIES,
+    by_logarithm,
+    chosen,
     exponential,
     integrated,
 )
@@ -88,14 +92,14 @@ class _Call:
         """Call SciPy's own method on the values."""
         return method_of(self.dist, name, self.x, *self.shapes, self.loc, self.scale)
 
-    def inside(self, ends: bool) -> Any:
-        """Return which elements are in the support, with or without its ends."""
+    def inside(self, mask: str = "_open_support_mask") -> Any:
+        """Return which elements are in the support, by a method of the distribution."""
         z = (asked(self.x) - asked(self.loc)) / asked(self.scale)
+        of = functools.partial(getattr(scipy.stats.rv_continuous, mask), self.dist)
         try:
-            low, high = self.dist._get_support(*self.plain_shapes)
+            within = of(z, *self.plain_shapes)
         except ChainRulesError:  # SciPy writes into its own arrays
-            low, high = self.dist._get_support(*map(readable, self.shapes))
-        within = (low <= z) & (z <= high) if ends else (low < z) & (z < high)
+            within = of(z, *map(readable, self.shapes))
         return truths(within & self.valid & np.isfinite(z))
 
     def finite(self) -> Any:
@@ -167,41 +171,50 @@ def _is_own(dist: Any, name: str) -> bool:
     return getattr(type(dist), name) is not getattr(_general(dist), name)
 
 
-def logpdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
-    """Compute the logarithm of the density at x, as ``rv_continuous.logpdf`` does."""
-    call = _Call(dist, x, args, options)
-
-    def compute(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
-        return _log_density(dist, (x - loc) / scale, *shapes) - v.log(scale)
-
-    inside = call.inside(True) & call.finite()
-    return call.computed(inside, lambda: call.plainly("logpdf"), compute)
+def _named(method: Any, name: str, text: str) -> Any:
+    """Set the name and the docstring of a method."""
+    method.__name__, method.__doc__ = name, text
+    return method
 
 
-def _standardised(x: Any, scale: Any) -> Any:
-    """Return x / scale, with derivative 0 in the scale at x = 0, also if the slope is infinite."""
-    z, zero = x / scale, truths(asked(x) == 0)
-    return v.where(zero, v.strong_multiply(x, 1 / scale), z) if zero.any() else z
+def _density(name: str, compute: _Compute) -> Any:
+    def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
+        call = _Call(dist, x, args, options)
+        inside = call.inside("_support_mask") & call.finite()
+        at_end, zero = inside & ~call.inside(), -np.inf if name == "logpdf" else 0.0
+
+        def computed(known: Any, at_end: Any, *operands: Any) -> Any:
+            y = compute(dist, at_end, *operands)
+            # SciPy leaves out some ends, and has the limit where infinities cancel.
+            none = at_end & ~(known > zero) & (asked(y) != zero)
+            return v.where(none, zero, y) if none.any() else y
+
+        at = array_of(call.plainly(name)) if at_end.any() else at_end
+        return call.computed(inside, lambda: call.plainly(name), computed, at, at_end)
+
+    return _named(method, name, f"Compute what ``rv_continuous.{name}`` does.")
 
 
-def pdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
-    """Compute the density at x, as ``rv_continuous.pdf`` does."""
-    call = _Call(dist, x, args, options)
+def _logpdf(dist: Any, _: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+    return _log_density(dist, (x - loc) / scale, *shapes) - v.log(scale)
 
-    def compute(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
-        if _is_users(dist) and not _is_own(dist, "_logpdf"):  # no logarithm of 0 far out
-            return dist._pdf(_standardised(x - loc, scale), *shapes) / scale
-        return exponential(
-            dist.name,
-            lambda z, scale, *shapes: _log_density(dist, z, *shapes) - v.log(scale),
-            _standardised(x - loc, scale),
-            scale,
-            *shapes,
-            scaled=True,
-        )
 
-    inside = call.inside(True) & call.finite()
-    return call.computed(inside, lambda: np.exp(call.plainly("logpdf")), compute)
+def _pdf(dist: Any, at_end: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+    z = x - loc  # over the scale with derivative 0 in that at 0, also if the slope is infinite
+    zero = truths(asked(z) == 0)
+    z = v.where(zero, v.strong_multiply(z, 1 / scale), z / scale) if zero.any() else z / scale
+    if _is_users(dist) and not _is_own(dist, "_logpdf"):  # no logarithm of 0 far out
+        return dist._pdf(z, *shapes) / scale
+    return exponential(
+        dist.name,
+        lambda z, scale, *shapes: _log_density(dist, z, *shapes) - v.log(scale),
+        *(z, scale, *shapes),
+        scaled=True,
+        at_end=at_end,
+    )
+
+
+logpdf, pdf = _density("logpdf", _logpdf), _density("pdf", _pdf)
 
 
 def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
@@ -210,6 +223,9 @@ def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
     own = CUMULATIVE.get(dist.name)
     if own is not None:
         return own(z, *shapes)
+    for name, sign in (("logcdf", 1), ("logsf", -1)):
+        if logarithm := LOG_CUMULATIVE.get(f"{dist.name}.{name}"):
+            return sign * by_logarithm(logarithm, False, z, *shapes)
     has_own = _is_own(dist, "_cdf")
     if dist.name in INTEGRATED or (_is_users(dist) and not has_own):
         return _integral(dist, z, *shapes)
@@ -241,12 +257,6 @@ def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
     return integrated(density, ends, at <= middle, np.asarray(last - first), z, *shapes)
 
 
-def _named(method: Any, name: str, text: str) -> Any:
-    """Set the name and the docstring of a method."""
-    method.__name__, method.__doc__ = name, text
-    return method
-
-
 def _of_distribution(name: str, upper: bool) -> Any:
     def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, x, args, options)
@@ -257,7 +267,7 @@ def _of_distribution(name: str, upper: bool) -> Any:
             below = _cumulative(dist, of_precision((x - loc) / scale, np.dtype(float)), *shapes)
             return anchored(known, -below if upper else below)
 
-        return call.computed(call.inside(False), lambda: known, compute, array_of(known))
+        return call.computed(call.inside(), lambda: known, compute, array_of(known))
 
     return _named(method, name, f"Compute what ``rv_continuous.{name}`` does.")
 
@@ -265,22 +275,28 @@ def _of_distribution(name: str, upper: bool) -> Any:
 cdf, sf = _of_distribution("cdf", False), _of_distribution("sf", True)
 
 
+def _with_value(known: Any, y: Any) -> Any:
+    """Return SciPy's value with the derivatives of a logarithm, where that is finite."""
+    return v.where(np.isfinite(asked(y)), anchored(known, y), y)
+
+
 def _log_of(name: str, probability: _Compute) -> Any:
     def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
-        call = _Call(dist, x, args, options)
+        call, own = _Call(dist, x, args, options), LOG_CUMULATIVE.get(f"{dist.name}.{name}")
+        known = call.plainly(name)
 
-        def compute(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
-            if dist.name in LOG_CUMULATIVE and _is_own(dist, f"_{name}"):
-                return getattr(dist, f"_{name}")((x - loc) / scale, *shapes)
-            return v.log(probability(dist, x, *shapes, loc=loc, scale=scale))
+        def compute(known: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+            return _with_value(
+                known,
+                own((x - loc) / scale, *shapes)
+                if own
+                else v.log(probability(dist, x, *shapes, loc=loc, scale=scale)),
+            )
 
-        return call.computed(call.inside(False), lambda: call.plainly(name), compute)
+        return call.computed(call.inside(), lambda: known, compute, array_of(known))
 
     return _named(method, name, f"Compute what ``rv_continuous.{name}`` does.")
 
-
-# Distributions whose own logarithms take traced values, and are accurate in the tails.
-LOG_CUMULATIVE = frozenset({"norm", "expon", "gumbel_r", "gumbel_l", "logistic", "genlogistic"})
 
 logcdf, logsf = _log_of("logcdf", cdf), _log_of("logsf", sf)
 
@@ -294,7 +310,8 @@ def _quantile(name: str, probability: _Compute, sign: int) -> Any:
 
         def compute(x: Any, q: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
             for _ in range(steps):  # Newton steps from the solution: each doubles the order
-                missing = q - probability(dist, x, *shapes, loc=loc, scale=scale)
+                # SciPy's solution stays the value, also where it has few digits.
+                missing = anchored(0.0, q - probability(dist, x, *shapes, loc=loc, scale=scale))
                 density = pdf(dist, x, *shapes, loc=loc, scale=scale)
                 if not np.all((asked(density) > 0) & np.isfinite(asked(density))):
                     reject(
@@ -348,18 +365,53 @@ def pmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
 _NUMBERS = 100_000
 
 
-# Four moments, which SciPy computes in C.
+def _gamma_ratio(a: Any, b: Any) -> Any:
+    return v.exp(scipy.special.gammaln(a) - scipy.special.gammaln(b))
+
+
+# Four moments, which SciPy computes in C, or of lists.
 _STANDARD: dict[str, _Compute] = {
     "nbinom": lambda n, p: (
         *(n * (1 - p) / p, n * (1 - p) / p**2),
         *((2 - p) / v.sqrt(n * (1 - p)), 6 / n + p**2 / (n * (1 - p))),
-    )
+    ),
+    "gennorm": lambda b: (
+        *(0 * b, _gamma_ratio(3 / b, 1 / b)),
+        *(0 * b, _gamma_ratio(5 / b, 3 / b) / _gamma_ratio(3 / b, 1 / b) - 3),
+    ),
 }
-# Moments about 0 that SciPy's formula has as 0/0 at some shapes, and as a constant there.
+# Moments about 0 that SciPy's formula has as 0/0 at some shapes and as a constant there, or that
+# SciPy computes of one number after the other.
 _MUNP: dict[str, _Compute] = {
+    "jf_skew_t": lambda _, n, a, b: chosen(
+        (asked(a) > n / 2) & (asked(b) > n / 2),
+        lambda a, b: (
+            ((a + b) / 4) ** (n / 2)
+            * sum(
+                (-1) ** k * math.comb(n, k) * scipy.special.beta(a + n / 2 - k, b - n / 2 + k)
+                for k in range(n + 1)
+            )
+            / scipy.special.beta(a, b)
+        ),
+        lambda a, b: math.nan * a * b,
+        a,
+        b,
+    ),
+    "fisk": lambda _, n, c: chosen(
+        asked(c) > n,
+        lambda c: scipy.special.beta(1 + n / c, 1 - n / c),
+        lambda c: math.inf + 0 * c,
+        c,
+    ),
+    "trapezoid": lambda _, n, c, d: (
+        2 * (sum(d**k for k in range(n + 2)) - c ** (n + 1)) / ((1 + d - c) * (n + 1) * (n + 2))
+    ),
+    "truncexpon": lambda _, n, b: (
+        math.factorial(n) * scipy.special.gammainc(n + 1, b) / -v.expm1(-b)
+    ),
     "truncpareto": lambda _, n, b, c: (
         b * c**n * v.log(c) * scipy.special.exprel((b - n) * v.log(c)) / (c**b - 1)
-    )
+    ),
 }
 _SUMMED = ("bernoulli", "zipfian", "nchypergeom_fisher")
 
@@ -421,10 +473,20 @@ def _standard(dist: Any, shapes: tuple[Any, ...]) -> Any:
     return [m[1], var, third / var**1.5, fourth / var**2 - 3]
 
 
+@contextlib.contextmanager
+def _of_plain(dist: Any, what: str) -> Iterator[None]:
+    try:
+        yield
+    except TracerError:
+        reject(f"SciPy computes the {what} of {dist.name} of plain numbers; hold its shapes fixed")
+
+
 def stats(dist: Any, *args: Any, moments: str = "mv", **options: Any) -> Any:
     """Compute moments as functions of the parameters, as ``stats`` of a distribution does."""
     shapes, loc, scale = dist._parse_args(*args, **options)
-    found = dict(zip("mvsk", _standard(dist, tuple(map(array_of, shapes))), strict=True))
+    with _of_plain(dist, "moments"):
+        standard = _standard(dist, tuple(map(array_of, shapes)))
+        found = {m: y if y is None else array_of(y) for m, y in zip("mvsk", standard, strict=True)}
     if any(found[m] is None for m in moments):
         reject(
             f"SciPy integrates the moments {moments!r} of {dist.name}, which has no derivative here"
@@ -472,9 +534,11 @@ def entropy(dist: Any, *args: Any, **options: Any) -> Any:
         return v.sum(v.entr(_probabilities(dist, found)[1]), axis=-1)
     if not is_own:
         reject(f"SciPy integrates the entropy of {dist.name}, which has no derivative here")
-    if dist.name == "tukeylambda":  # SciPy's integral takes a number, and no array
-        return followed(type(dist)._entropy)(dist, *found) + v.log(array_of(scale))
-    return array_of(_by_text(type(dist)._entropy, dist, found)) + v.log(array_of(scale))
+    # SciPy's integral takes a number, and no array.
+    run = followed(type(dist)._entropy) if dist.name == "tukeylambda" else None
+    with _of_plain(dist, "entropy"):
+        y = run(dist, *found) if run else _by_text(type(dist)._entropy, dist, found)
+    return array_of(y) + v.log(array_of(scale))
 
 
 def interval(dist: Any, confidence: Any, *args: Any, **options: Any) -> Any:
@@ -593,9 +657,9 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
         if high - low >= _NUMBERS:
             reject(f"{dist.name}.{name} at {high + 1} is a sum of over {_NUMBERS} probabilities")
         places = low + np.arange(max(high - low + 1, 1))
-        shapes = [v.expand_dims(array_of(s), axis=-1) for s in shapes]
+        wide = [v.expand_dims(array_of(s), axis=-1) for s in shapes]
         side = np.where(from_above, -1.0, 1.0)[..., None]
-        terms = pmf(dist, places + 0 * at[..., None], *shapes) * side
+        terms = pmf(dist, places + 0 * at[..., None], *wide) * side
         total = v.sum(np.where((places <= at[..., None]) == (side > 0), terms, 0.0), axis=-1)
         native = getattr(dist, name.removeprefix("log"))
         known = native(at, *plain)
@@ -607,7 +671,11 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
                 "probabilities: give it np.floor(k)"
             )
         y = anchored(known, -total if upper else total)
-        return v.log(y) if is_log else y
+        if not is_log:
+            return y
+        own = LOG_CUMULATIVE.get(f"{dist.name}.{name}")
+        log = v.log(y) if own is None else own(np.maximum(at, low - 1), *map(array_of, shapes))
+        return _with_value(getattr(dist, name)(at, *plain), log)
 
     return _named(method, name, f"Compute what ``rv_discrete.{name}`` does, in the parameters.")
 

@@ -140,8 +140,13 @@ def _kappa4(x: Any, h: Any, k: Any) -> Any:
 def _pearson3(x: Any, skew: Any) -> Any:
     beta = 2 / skew
     alpha = beta * beta
-    y = beta * x + alpha
-    return np.log(abs(beta)) + sc.xlogy(alpha - 1, y) - y - sc.gammaln(alpha)
+    return chosen(
+        asked(beta * x + alpha) >= 0,  # SciPy has the support from -inf to inf
+        lambda y, alpha: np.log(alpha) / 2 + sc.xlogy(alpha - 1, y) - y - sc.gammaln(alpha),
+        lambda y, _: -np.inf + 0 * y,
+        beta * x + alpha,
+        alpha,
+    )
 
 
 def _log_mass(a: Any, b: Any) -> Any:
@@ -187,6 +192,19 @@ LOG_DENSITIES: dict[str, _Formula] = {
     ),
     "genextreme": _genextreme,
     "genhalflogistic": _genhalflogistic,
+    # SciPy's has abs(x), without a derivative at 0.
+    "genlogistic": lambda x, c: np.log(c) + c * sc.log_expit(x) + sc.log_expit(-x),
+    "gennorm": lambda x, beta: (
+        np.log(beta / 2)
+        - sc.gammaln(1 / beta)
+        - chosen(
+            (asked(x) == 0) & (asked(beta) % 2 == 0),
+            lambda x, beta: v.pow(x * x, beta / 2),
+            lambda x, beta: v.pow(abs(x), beta),
+            x,
+            beta,
+        )
+    ),
     "genhyperbolic": _genhyperbolic,
     "kappa4": _kappa4,
     "ncx2": _ncx2,
@@ -233,9 +251,8 @@ LOG_DENSITIES: dict[str, _Formula] = {
 
 
 def _crystalball_below(x: Any, beta: Any, m: Any) -> Any:
-    edge = np.exp(-beta * beta / 2)
+    edge, root = np.exp(-beta * beta / 2), math.sqrt(2 * math.pi)
     tail = m / beta / (m - 1) * edge
-    root = math.sqrt(2 * math.pi)
     body = chosen(
         asked(x) > -asked(beta),
         lambda x, beta, m: tail + root * (sc.ndtr(x) - sc.ndtr(-beta)),
@@ -252,7 +269,14 @@ def _crystalball_below(x: Any, beta: Any, m: Any) -> Any:
 def _pearson3_below(x: Any, skew: Any) -> Any:
     beta = 2 / skew
     alpha = beta * beta
-    return chosen(asked(skew) > 0, sc.gammainc, sc.gammaincc, alpha, beta * x + alpha)
+    return chosen(
+        asked(beta * x + alpha) > 0,
+        lambda y, alpha, skew: chosen(asked(skew) > 0, sc.gammainc, sc.gammaincc, alpha, y),
+        _nothing,
+        beta * x + alpha,
+        alpha,
+        skew,
+    )
 
 
 def _gennorm_below(x: Any, beta: Any) -> Any:
@@ -268,16 +292,10 @@ def _gennorm_below(x: Any, beta: Any) -> Any:
     return 0.5 + there
 
 
-def _kappa4_below(x: Any, h: Any, k: Any) -> Any:
-    u = np.exp(-x * ratio_log1p(-k * x))
-    return np.exp(-u * ratio_log1p(-h * u))
-
-
 CUMULATIVE: dict[str, _Formula] = {
     "crystalball": _crystalball_below,
     "exponnorm": lambda x, K: sc.ndtr(x) - K * np.exp(LOG_DENSITIES["exponnorm"](x, K)),
     "gennorm": _gennorm_below,
-    "kappa4": _kappa4_below,
     "trapezoid": lambda x, c, d: (
         2
         / (d - c + 1)
@@ -288,17 +306,21 @@ CUMULATIVE: dict[str, _Formula] = {
         )(x, c, d)
     ),
     "truncnorm": lambda x, a, b: np.exp(_log_mass(a, x) - _log_mass(a, b)),
-    "wrapcauchy": lambda x, c: chosen(
-        asked(x) <= math.pi,
-        lambda x, r: np.arctan(r * np.tan(x / 2)) / math.pi,
-        lambda x, r: 1 - np.arctan(r * np.tan((2 * math.pi - x) / 2)) / math.pi,
-        x,
-        (1 + c) / (1 - c),
+    "wrapcauchy": lambda x, c: (
+        x / (2 * math.pi) + np.arctan(c * np.sin(x) / (1 - c * np.cos(x))) / math.pi
     ),
     "cosine": lambda x: (math.pi + x + np.sin(x)) / (2 * math.pi),
-    "genextreme": lambda x, c: np.exp(-np.exp(-x * ratio_log1p(-c * x))),
     "genhalflogistic": lambda x, c: np.tanh(0.5 * x * ratio_log1p(-c * x)),
-    "loggamma": lambda x, c: sc.gammainc(c, np.exp(x)),
+    "hypsecant": lambda x: (
+        2
+        / math.pi
+        * chosen(asked(x) < 0, lambda x: np.arctan(np.exp(x)), lambda x: -np.arctan(np.exp(-x)), x)
+    ),
+    "logistic": sc.expit,
+    "loggamma": lambda x, c: sc.gammainc(c, np.exp(np.minimum(x, 700.0))),
+    "lognorm": lambda x, s: sc.ndtr(np.log(x) / s),
+    "moyal": lambda x: sc.erfc(np.exp(-np.maximum(x, -1400.0) / 2) / math.sqrt(2)),
+    "norm": sc.ndtr,
     "pearson3": lambda x, skew: chosen(
         abs(asked(skew)) < 1e-5,
         lambda x, s: (
@@ -328,6 +350,66 @@ CUMULATIVE: dict[str, _Formula] = {
         a,
     ),
     "kstwobign": lambda x: 1 - sc.kolmogorov(x),
+}
+
+
+def _kappa4_log(x: Any, h: Any, k: Any) -> Any:
+    u = np.exp(-x * ratio_log1p(-k * x))
+    return -u * ratio_log1p(-h * u)
+
+
+def _invgauss_log(x: Any, mu: Any, side: int) -> Any:
+    root = np.sqrt(x)
+    first = sc.log_ndtr(side * (x / mu - 1) / root)
+    second = 2 / mu + sc.log_ndtr(-(x / mu + 1) / root)
+    return first + np.log1p(side * np.exp(second - first))
+
+
+# Logarithms where the logarithm of the probability underflows, or has no digits left.
+LOG_CUMULATIVE: dict[str, _Formula] = {
+    "burr.logcdf": lambda x, c, d: -d * np.logaddexp(0, -c * np.log(x)),
+    "burr12.logsf": lambda x, c, d: -d * np.logaddexp(0, c * np.log(x)),
+    "expon.logsf": lambda x: -x,
+    "exponpow.logsf": lambda x, b: -np.expm1(x**b),
+    "exponweib.logcdf": lambda x, a, c: (
+        a
+        * chosen(
+            asked(x) < 1,
+            lambda x, c: np.log(-np.expm1(-(x**c))),
+            lambda x, c: np.log1p(-np.exp(-(x**c))),
+            x,
+            c,
+        )
+    ),
+    "fisk.logcdf": lambda x, c: -np.logaddexp(0, -c * np.log(x)),
+    "genextreme.logcdf": lambda x, c: -np.exp(-x * ratio_log1p(-c * x)),
+    "genlogistic.logcdf": lambda x, c: c * sc.log_expit(x),
+    "genpareto.logsf": lambda x, c: -x * ratio_log1p(c * x),
+    "geom.logsf": lambda k, p: k * np.log1p(-p),
+    "gompertz.logsf": lambda x, c: -c * np.expm1(x),
+    "gumbel_l.logsf": lambda x: -np.exp(x),
+    "gumbel_r.logcdf": lambda x: -np.exp(-x),
+    "invgauss.logcdf": lambda x, mu: _invgauss_log(x, mu, 1),
+    "invgauss.logsf": lambda x, mu: _invgauss_log(x, mu, -1),
+    "kappa3.logcdf": lambda x, a: -np.log1p(a * x**-a) / a,
+    "kappa4.logcdf": _kappa4_log,
+    "logistic.logcdf": sc.log_expit,
+    "logistic.logsf": lambda x: sc.log_expit(-x),
+    "lognorm.logcdf": lambda x, s: sc.log_ndtr(np.log(x) / s),
+    "lognorm.logsf": lambda x, s: sc.log_ndtr(-np.log(x) / s),
+    "lomax.logsf": lambda x, c: -c * np.log1p(x),
+    "mielke.logcdf": lambda x, k, s: -k / s * np.logaddexp(0, -s * np.log(x)),
+    "norm.logcdf": sc.log_ndtr,
+    "norm.logsf": lambda x: sc.log_ndtr(-x),
+    "planck.logsf": lambda k, a: -(k + 1) * a,
+    "powerlaw.logcdf": lambda x, a: a * np.log(x),
+    "powerlognorm.logsf": lambda x, c, s: c * sc.log_ndtr(-np.log(x) / s),
+    "powernorm.logsf": lambda x, c: c * sc.log_ndtr(-x),
+    "rayleigh.logsf": lambda x: -x * x / 2,
+    "wald.logcdf": lambda x: _invgauss_log(x, 1.0, 1),
+    "wald.logsf": lambda x: _invgauss_log(x, 1.0, -1),
+    "weibull_max.logcdf": lambda x, c: -((-x) ** c),
+    "weibull_min.logsf": lambda x, c: -(x**c),
 }
 
 
@@ -409,8 +491,7 @@ def _nchypergeom_fisher(k: Any, M: Any, n: Any, N: Any, odds: Any) -> Any:
     wide = [x[..., None] for x in (of, kinds, drawn)]
     possible = (numbers >= wide[2] - wide[0] + wide[1]) & (numbers <= np.minimum(*wide[1:]))
     known = np.where(possible, ways(np.where(possible, numbers, wide[1] * 0), *wide), -np.inf)
-    log = np.log(odds)
-    k = readable(k)
+    log, k = np.log(odds), readable(k)
     total = v.logsumexp(known + numbers * v.expand_dims(log, axis=-1), axis=-1)
     return ways(k, of, kinds, drawn) + k * log - total
 
@@ -443,17 +524,20 @@ FLAT = frozenset(
 
 
 def exponential(
-    name: str, logarithm: Callable[..., Any], x: Any, *shapes: Any, scaled: bool = False
+    name: str,
+    logarithm: Callable[..., Any],
+    x: Any,
+    *shapes: Any,
+    scaled: bool = False,
+    at_end: Any = False,
 ) -> Any:
     """Compute the exponential of a logarithm, by powers near the ends where these are known.
 
     With ``scaled``, the first shape is a scale, by which the density is divided.
     """
+    by_log = functools.partial(by_logarithm, logarithm, at_end if name not in FLAT else False)
     if name not in POWERS:
-        if name not in FLAT:
-            return _by_logarithm(logarithm, x, *shapes)
-        flat = _vanishes(logarithm, x, *shapes)
-        return chosen(flat, _nothing, functools.partial(_by_logarithm, logarithm), x, *shapes)
+        return by_log(x, *shapes)
     form, own = POWERS[name], slice(scaled, None)
 
     def by_powers(x: Any, *shapes: Any) -> Any:
@@ -464,33 +548,26 @@ def exponential(
 
     powers, of_rest = form(*map(asked, (x, *shapes[own])))
     if not any(b.size and b.min() < _NEAR for b, _ in powers):
-        return _by_logarithm(logarithm, x, *shapes)
+        return by_log(x, *shapes)
     with np.errstate(all="ignore"):
         least, rest = functools.reduce(np.minimum, [b for b, _ in powers]), of_rest()
     near = least < _NEAR
     near = near & (np.abs(rest) < _MODERATE) | (least == 0) & (rest > -math.inf)
     flat = truths((least == 0) & ~(rest > -math.inf))
-    others = functools.partial(_by_logarithm, logarithm)
     if not flat.any():
-        return chosen(near, by_powers, others, x, *shapes)
-    again = functools.partial(exponential, name, logarithm, scaled=scaled)
+        return chosen(near, by_powers, by_log, x, *shapes)
+    again = functools.partial(exponential, name, logarithm, scaled=scaled, at_end=at_end)
     return chosen(flat, _nothing, again, x, *shapes)
 
 
-@np.errstate(all="ignore")
-def _vanishes(logarithm: Callable[..., Any], *xs: Any) -> Any:
-    """Return where the logarithm is minus infinity, or has infinities that cancel."""
-    return ~(asked(logarithm(*map(asked, xs))) > -math.inf)
-
-
-def _by_logarithm(logarithm: Callable[..., Any], x: Any, *shapes: Any) -> Any:
-    """Compute exp(f(x)); where that is 0 at an end, its slope is not that of an exponential."""
-    y = v.exp(logarithm(x, *shapes))
-    if (asked(y) > 0).all():
-        return y
-    none = _vanishes(logarithm, x, *shapes)
+def by_logarithm(logarithm: Callable[..., Any], at_end: Any, x: Any, *shapes: Any) -> Any:
+    """Compute exp(f(x)): a constant where that underflows, except where x is at an end."""
+    with np.errstate(all="ignore"):
+        none = ~(asked(logarithm(*map(asked, (x, *shapes)))) > -math.inf)
+    y = chosen(~none | truths(at_end), lambda *xs: v.exp(logarithm(*xs)), _nothing, x, *shapes)
     # A root has no derivative at 0, except in operands that y does not depend on.
-    return v.where(none, v.sqrt(v.where(none, y, 1.0)), y)
+    at_root = none & at_end
+    return v.where(at_root, v.sqrt(v.where(at_root, y, 1.0)), y) if at_root.any() else y
 
 
 def _exp(rest: Any) -> Any:

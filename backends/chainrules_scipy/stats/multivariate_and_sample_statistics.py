@@ -66,8 +66,7 @@ class _Definite:
         self._M, self.rank = m, m.shape[-1]
         self.U = adjoint(v.solve_triangular(factor, np.eye(self.rank)))
         self.log_pdet = 2 * v.sum(v.log(v.diagonal(factor)))
-        self.pinv = self.U @ adjoint(self.U)
-        self.V = np.zeros((self.rank, 0))
+        self.pinv, self.V = self.U @ adjoint(self.U), np.zeros((self.rank, 0))
 
     def _support_mask(self, x: Any) -> Any:
         if not self.V.size:
@@ -150,7 +149,11 @@ class Multivariate:
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Fix the parameters."""
         args, options = joined_call(args, options)
-        if choose(self.native, of_followed, args, options) is of_followed:
+        given = (*args, *options.values())
+        if (
+            choose(self.native, of_followed, args, options) is of_followed
+            or any(isinstance(x, native.Covariance) for x in given)  # may take plain numbers only
+        ):
             return of_followed(self.native)(*args, **options)
         return Multivariate(self.native(*args, **options))
 
@@ -174,6 +177,11 @@ OF: dict[str, tuple[str, ...]] = {
 _MORE: dict[str, dict[str, Any]] = {
     "multinomial": {"_process_parameters": _counts, "pmf": _multinomial},
     "dirichlet": {"pdf": _dirichlet},
+    "multivariate_normal": {
+        "_process_parameters_Covariance": lambda self, mean, cov: self._process_parameters(
+            mean, cov.covariance
+        )
+    },
 }
 _DEFINITE: dict[str, Any] = {
     "_PSD": _Definite,
@@ -334,8 +342,7 @@ def boxcox_llf(
     logs = v.log(x)
     # The variance of powers is computed around 1 and scaled by a power, which keeps its digits.
     size = np.mean(readable(logs), axis=axis, keepdims=True)
-    y = v.boxcox(x / np.exp(size), lmb)
-    spread = v.log(v.var(y, axis=axis, keepdims=keepdims))
+    spread = v.log(v.var(v.boxcox(x / np.exp(size), lmb), axis=axis, keepdims=keepdims))
     spread = spread + 2 * lmb * (size if keepdims else np.squeeze(size, axis))
     known = (lmb - 1) * v.sum(logs, axis=axis, keepdims=keepdims)
     return known - x.shape[axis] / 2 * spread

@@ -300,3 +300,53 @@ def test_a_start_that_varies_before_an_event_that_ends():
     with chainrules_scipy.install():
         np.testing.assert_allclose(grad(lambda s: landing(s).y[1, -1])(0.3), 0.0, atol=1e-9)
         np.testing.assert_allclose(jacobian(lambda s: landing(s).t)(0.3), 1.0, rtol=1e-9)
+
+
+def into_a_buffer(t, y, k):
+    rate = np.zeros_like(y)
+    rate[0] = -k * y[0]
+    return rate
+
+
+def at_half(t, y, k):
+    return y[0] - 0.5
+
+
+at_half.terminal = True
+TIGHT = {"rtol": 1e-10, "atol": 1e-12}
+
+
+def buffered(k, start=0.0, end=3.0, **options):
+    return theirs.solve_ivp(into_a_buffer, (start, end), [1.0], args=(k,), **TIGHT, **options)
+
+
+BUFFERED = {  # with the solution in closed form
+    "event": (lambda k, m: buffered(k, events=at_half, method=m).t[-1], lambda k: np.log(2) / k),
+    "end": (lambda k, m: buffered(k, 0.0, k, method=m).y[0, -1], lambda k: np.exp(-k * k)),
+    "start": (
+        lambda k, m: buffered(k, 0.1 * k, 2.0, method=m).y[0, -1],
+        lambda k: np.exp(-k * (2.0 - 0.1 * k)),
+    ),
+    "start before the times": (
+        lambda k, m: buffered(k, 0.1 * k, 2.0, t_eval=[1.0], method=m).y[0, -1],
+        lambda k: np.exp(-k * (1.0 - 0.1 * k)),
+    ),
+    "times of odeint": (
+        lambda k, m: theirs.odeint(
+            into_a_buffer, [1.0], k * np.array([0.0, 1.0]), (k,), tfirst=True, **TIGHT
+        )[-1, 0],
+        lambda k: np.exp(-k * k),
+    ),
+}
+
+
+@pytest.mark.parametrize("method", ["RK45", "Radau", "LSODA"])
+@pytest.mark.parametrize("name", BUFFERED)
+def test_a_rate_that_fills_a_buffer_where_times_vary(name, method):
+    f, exact = BUFFERED[name]
+    k, h = 1.3, 1e-4
+    below, here, above = map(exact, (k - h, k, k + h))
+    with chainrules_scipy.install():
+        first, second = grad(f)(k, method), hessian(lambda k: f(k, method))(k)
+    np.testing.assert_allclose(first, (above - below) / (2 * h), rtol=1e-6)
+    np.testing.assert_allclose(second, (above - 2 * here + below) / h**2, rtol=1e-5)

@@ -125,6 +125,198 @@ def test_several_shapes_at_one_place(name):
         assert grad(lambda z: np.sum(ours.cdf(x, *shapes, scale=z)))(np.zeros(0)).shape == (0,)
 
 
+def _places(dist, shapes):
+    """Return the middle, the tails, the ends and what is beside them."""
+    low, high = dist.support(*shapes)
+    q = dist.ppf([1e-6, 0.3, 0.9, 1 - 1e-6], *shapes)
+    w = q[2] - q[1]
+    x = np.array(
+        [*q, 0.0, low, high, q[1] - 50 * w, q[1] + 50 * w, low + 1e-9 * w, high - 1e-9 * w]
+    )
+    return np.unique(x[np.isfinite(x)]), (low, high)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow)
+        for name in sorted(set(CONTINUOUS) - {*REFUSED, "norminvgauss"})  # SciPy's ppf of it fails
+    ],
+)
+def test_values_in_the_tails_and_at_the_ends(name):
+    """Values are SciPy's there as well, and slopes are numbers wherever the density is smooth."""
+    dist, ours, shapes = getattr(scipy.stats, name), getattr(stats, name), CONTINUOUS[name]
+    x, ends = _places(dist, shapes)
+    for method in METHODS:
+        at = np.array([1e-12, 0.3, 0.999]) if method in ("ppf", "isf") else x
+        known = getattr(dist, method)(at, *shapes)
+        try:
+            f = lambda z, m=method: getattr(ours, m)(z, *shapes)
+            value, slope = jvp(f, (at,), (np.ones_like(at),))
+        except NotDifferentiableError:  # the density is infinite, or underflows
+            assert method in ("ppf", "isf")
+            continue
+        np.testing.assert_allclose(value, known, rtol=1e-7, err_msg=method)
+        assert not np.isnan(slope[np.isfinite(known) & ~np.isin(at, ends)]).any(), method
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "name, method, shapes",
+    [
+        ("betaprime", "pdf", (1.0, 2.0)),
+        ("powerlaw", "logpdf", (0.5,)),
+        ("ncx2", "pdf", (2.0, 1.0)),
+        ("invgamma", "logpdf", (2.0,)),
+        ("wald", "logpdf", ()),
+        ("genhalflogistic", "pdf", (0.5,)),
+    ],
+)
+def test_ends_that_scipy_leaves_out(name, method, shapes):
+    end = 2.0 if name == "genhalflogistic" else 0.0
+    known = getattr(getattr(scipy.stats, name), method)(end, *shapes)
+    value, _ = jvp(lambda x: getattr(getattr(stats, name), method)(x, *shapes), (end,), (1.0,))
+    assert value == known
+
+
+def _at_800(x):
+    return np.log(0.5 * stats.laplace.pdf(x) + 0.5 * stats.cauchy.pdf(x))
+
+
+def _inverse_gaussian(x, mu):
+    root = mpmath.sqrt(x)
+    upper = mpmath.ncdf((1 - x / mu) / root)
+    return mpmath.log(upper - mpmath.exp(2 / mu) * mpmath.ncdf(-(1 + x / mu) / root))
+
+
+LOG = mpmath.log
+FAR = {
+    "genlogistic.logpdf": (
+        lambda x: stats.genlogistic.logpdf(x, 2.0),
+        lambda x: LOG(2) - x - 3 * LOG(1 + mpmath.exp(-x)),
+        0.0,
+    ),
+    "gennorm.logpdf": (
+        lambda x: stats.gennorm.logpdf(x, 2.0),
+        lambda x: -x * x - LOG(mpmath.pi) / 2,
+        0.0,
+    ),
+    "wrapcauchy.cdf": (
+        lambda x: stats.wrapcauchy.cdf(x, 0.3),
+        lambda x: mpmath.quad(
+            lambda t: mpmath.mpf(0.91) / (1.09 - 0.6 * mpmath.cos(t)) / (2 * mpmath.pi), [0, x]
+        ),
+        np.pi,
+    ),
+    "weibull_min.logsf": (
+        lambda s: stats.weibull_min.logsf(40.0, 2.0, scale=s),
+        lambda s: -((40 / s) ** 2),
+        1.0,
+    ),
+    "invgauss.logsf": (
+        lambda mu: stats.invgauss.logsf(900.0, mu),
+        lambda mu: _inverse_gaussian(900, mu),
+        0.7,
+    ),
+    "geom.logsf": (lambda p: stats.geom.logsf(41, p), lambda p: 41 * LOG(1 - p), 1 - 1e-9),
+    "planck.logsf": (lambda a: stats.planck.logsf(40, a), lambda a: -41 * a, 20.0),
+    "nbinom.logcdf": (
+        lambda p: stats.nbinom.logcdf(40, 2, p),
+        lambda p: LOG(1 - (1 - p) ** 41 * (1 + 41 * p)),
+        0.9,
+    ),
+    "expon.logcdf": (stats.expon.logcdf, lambda x: LOG(1 - mpmath.exp(-x)), 168.0),
+    "genpareto.logsf": (
+        lambda x: stats.genpareto.logsf(x, 0.1),
+        lambda x: -LOG(1 + mpmath.mpf(0.1) * x) / 0.1,
+        1000.0,
+    ),
+    "genlogistic.logsf": (
+        lambda c: stats.genlogistic.logsf(36.0, c),
+        lambda c: LOG(1 - (1 + mpmath.exp(-36)) ** -c),
+        0.41,
+    ),
+    "genpareto.isf": (
+        lambda c: stats.genpareto.isf(1e-50, c),
+        lambda c: (mpmath.mpf(1e-50) ** -c - 1) / c,
+        0.1,
+    ),
+    "kappa3.logsf": (
+        lambda a: stats.kappa3.logsf(1e14, a),
+        lambda a: LOG(1 - (1 + a * mpmath.mpf(1e14) ** -a) ** (-1 / a)),
+        1.2,
+    ),
+    "exponweib.logsf": (
+        lambda a: stats.exponweib.logsf(8.0, a, 1.9),
+        lambda a: LOG(1 - (1 - mpmath.exp(-(mpmath.mpf(8) ** 1.9))) ** a),
+        2.9,
+    ),
+    "a mixture": (
+        _at_800,
+        lambda x: LOG(mpmath.exp(-x) / 4 + 1 / (2 * mpmath.pi * (1 + x * x))),
+        800.0,
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FAR)
+def test_derivatives_far_out_and_where_a_formula_has_a_kink(name):
+    f, exact, at = FAR[name]
+    with mpmath.workdps(80):
+        known = [float(mpmath.diff(exact, mpmath.mpf(at), n)) for n in (0, 1, 2)]
+    found = f(at), grad(f)(at), grad(grad(f))(at)
+    cancels = {"wrapcauchy.cdf": 1e-12, "kappa3.logsf": 1e-12}  # of the second derivative
+    np.testing.assert_allclose(found, known, rtol=1e-6, atol=cancels.get(name, 0.0))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["pdf", "cdf", "sf", "pmf"])
+@pytest.mark.parametrize(
+    "name, x, shapes",
+    [
+        *[("gumbel_r", -900.0, ()), ("gumbel_l", 900.0, ()), ("hypsecant", 900.0, ())],
+        *[("moyal", -4e3, ()), ("loggamma", 900.0, (2.0,)), ("gompertz", 900.0, (1.0,))],
+        *[("exponpow", 900.0, (2.0,)), ("rice", 900.0, (1.0,)), ("laplace", 900.0, ())],
+        *[("pearson3", 7.0, (-2.0,)), ("pearson3", -7.0, (0.7,)), ("pearson3", 7.0, (-0.5,))],
+        *[("planck", 40, (20.0,)), ("logser", 100, (1e-6,)), ("dlaplace", 2000, (1.0,))],
+    ],
+)
+def test_what_underflows_is_constant(name, x, shapes, method):
+    native, ours = getattr(scipy.stats, name), getattr(stats, name)
+    if not hasattr(native, method):
+        return
+    if hasattr(native, "pmf"):
+        f, at = (lambda s: getattr(ours, method)(x, s)), shapes[0]
+    else:
+        f, at = (lambda x: getattr(ours, method)(x, *shapes)), x
+    value, slope = jvp(f, (at,), (1.0,))
+    assert value == getattr(native, method)(x, *shapes)
+    assert slope == 0
+
+
+@pytest.mark.parametrize(
+    "name, shapes",
+    [
+        *[("gennorm", (1.5,)), ("truncexpon", (4.7,)), ("trapezoid", (0.2, 0.8))],
+        *[("jf_skew_t", (8.0, 4.0)), ("fisk", (5.1,))],
+    ],
+)
+def test_moments_that_scipy_computes_number_by_number(name, shapes):
+    native, h = getattr(scipy.stats, name), 1e-3
+    for k, way in enumerate(np.eye(len(shapes))):
+        value, slope = jvp(
+            lambda *s: np.stack(getattr(stats, name).stats(*s, moments="mv")), shapes, tuple(way)
+        )
+        at = lambda t, way=way: np.array(native.stats(*(shapes + t * h * way), moments="mv"))
+        np.testing.assert_allclose(value, at(0), rtol=1e-9, err_msg=str(k))
+        truth = (at(-2) - 8 * at(-1) + 8 * at(1) - at(2)) / (12 * h)
+        np.testing.assert_allclose(slope, truth, rtol=1e-6, atol=1e-9)
+    with pytest.raises(NotDifferentiableError, match="crystalball of plain numbers"):
+        grad(lambda b: stats.crystalball.mean(b, 3.0))(2.0)
+
+
 def test_conditions_that_leave_a_shape_out():
     """Of an array u SciPy gives one element: another value, or an error."""
     dist = Distribution(scipy.stats.dpareto_lognorm)
@@ -408,6 +600,16 @@ def test_several_variables_frozen():
     slope = grad(lambda m: stats.multivariate_normal(m, cov).logpdf(x))(mean)
     np.testing.assert_allclose(slope, -expected)
     assert before.logpdf(x) == scipy.stats.multivariate_normal(mean, cov).logpdf(x)
+    objects = scipy.stats.Covariance
+    for given in (
+        objects.from_cholesky(np.linalg.cholesky(cov)),
+        objects.from_precision(np.linalg.inv(cov)),
+    ):
+        for f in (
+            lambda x, c=given: stats.multivariate_normal.logpdf(x, mean, c),
+            stats.multivariate_normal(mean, given).logpdf,
+        ):
+            np.testing.assert_allclose(grad(f)(x), expected)
     with pytest.raises(AttributeError, match=r"from scipy\.stats import qmc"):
         stats.qmc
 

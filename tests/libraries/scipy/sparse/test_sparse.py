@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 import subprocess
 import sys
@@ -663,3 +664,51 @@ def test_elements_are_written_as_a_whole(write):
         assert jvp(written, (x,), (x,))[1] == pytest.approx(found @ x)
     assert value == expected
     np.testing.assert_allclose(found, slope, rtol=1e-6)
+
+
+ASSEMBLED = [  # how the matrix is made, and a line that writes into it
+    ("sparse.lil_matrix((3, 3))", "A[i, i] = k[i]"),
+    ("sparse.lil_array((3, 3))", "A[i, 0] += k[i] * k[1]"),
+    ("sparse.dok_array((3, 3))", "A[0, i] = k[i]"),
+    ("sparse.eye_array(3, format='csr')", "A[i, 1] = k[i]"),
+    ("sparse.csc_matrix(np.diag([1.0, 2.0, 3.0]))", "A[i, :] = k * k[i]"),
+    ("sparse.eye_array(3, format='csr')", "A.data[i] = k[i]"),
+    ("sparse.eye(3, format='csr')", "A.setdiag(k)"),
+    ("sparse.lil_array((3, 3))", "A.setdiag(k[1:] * k[0], k=1)"),
+    ("sparse.eye_array(3, format='csc')", "A.setdiag(2.0 * k[0] + k[:2], -1)"),
+]
+
+
+def of_program(made, before, write, read):
+    text = (
+        f"def f(k):\n    A = {made}\n    {before}\n    for i in range(3):\n        {write}\n"
+        f"    return np.sum(np.cos({read} @ np.array([1.0, 2.0, 3.0])) * [1.0, 2.0, 3.0])\n"
+    )
+    linecache.cache["assembly.py"] = len(text), None, text.splitlines(True), "assembly.py"
+    space = {"np": np, "sparse": sparse}
+    exec(compile(text, "assembly.py", "exec"), space)
+    return space
+
+
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+@pytest.mark.parametrize("made, write", ASSEMBLED)
+def test_what_to_write_instead_of_a_traced_number_in_a_constant_matrix(made, write):
+    """The advice was to convert the constant, or an array of objects."""
+    k = np.array([0.3, -0.7, 1.1])
+    f = of_program(made, "pass", write, "A")["f"]
+    numbers = [(f(k + h) - f(k - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    with pytest.raises(ChainRulesError) as caught:
+        grad(f)(k)
+    advice, _, after = str(caught.value).splitlines()[-1].partition(", after ")
+    found = re.match(r"  write (.*) once, .*, b for (.*) in the writes, and (.*) for A", advice)
+    if found is None:
+        space = of_program(made, "pass", advice.removeprefix("  use "), "A")
+    else:
+        space = of_program(made, found[1], write.replace(found[2], "b"), found[3])
+    for line in re.findall("'(.*?)'", after):
+        if line != "chainrules_scipy.install()":
+            exec(line, space)
+    with chainrules_scipy.install():
+        value, slope = value_and_grad(space["f"])(k)
+    np.testing.assert_allclose(value, f(k), rtol=1e-14)
+    np.testing.assert_allclose(slope, numbers, rtol=1e-6, atol=1e-8)
