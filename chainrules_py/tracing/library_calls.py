@@ -487,10 +487,11 @@ def _to_convert(operands: tuple[Any, ...]) -> list[bool]:
     return [own and info.is_python_number and isinstance(x, Tracer) for info, x in infos]
 
 
-def to_import(f: Any, called: str) -> str | None:
+def to_import(f: Any, called: str, options: str = "") -> str | None:
     """Return what to write for a function of an engine that differentiates it itself, or None."""
     engine = dict(announced(BACKENDS)).get(public_name(f).partition(".")[0])
-    made = f"{called.rpartition('.')[2]} = {engine}.import_rule({called})"
+    of = f"functools.partial({called}{options})" if options else called
+    made = f"{called.rpartition('.')[2]} = {engine}.import_rule({of})"
     imports = hasattr(sys.modules.get(engine or ""), "import_rule")
     return f"write {made}, which has its own derivative" if imports else None
 
@@ -506,7 +507,8 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
         raise NotDifferentiableError(told(f"{name} takes plain values", line, known))
     called = line.called or name
     short = called.rpartition(".")[2]
-    write = to_import(f, called) or (
+    plain = [(k, line.option(k)) for k, x in keywords.items() if not find_tracers(x)]
+    write = to_import(f, called, "".join([f", {k}={text}" for k, text in plain if text])) or (
         f"write {short} = primitive({called}), and its derivative in @rule({short})"
         if short.isidentifier()
         else "write vectorize(f)(x), of its function f in Python, after "

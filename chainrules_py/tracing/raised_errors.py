@@ -81,8 +81,9 @@ def _explain(error: BaseException, held: bool) -> None:
     # A library that ours called, and that calls the program, was not given what the error is about.
     of = ["our" if _is_ours(t) else str(is_of_library(t.tb_frame)) for t in tracebacks_of(error)]
     theirs = cause is None and re.search("our(True)+(our)*False(our|False)*$", "".join(of))
-    by_itself = isinstance(error, (ChainRulesError, RecursionError))
-    broken = isinstance(error, kinds) and not (theirs or by_itself)
+    broken = isinstance(error, kinds) and not (
+        theirs or isinstance(error, (ChainRulesError, RecursionError))
+    )
     if broken and not re.search(_MISCALLED, str(error)) and (found := instead_for(error, held)):
         line, write = found
         taker = (line and (line.called or line.written)) or "it"
