@@ -534,6 +534,7 @@ def assign(x: Any, z: Any, natively: Callable[[Any], Any]) -> None:
     ``natively(array)`` does the same to a plain array; it raises its library's error where z does
     not fit x.
     """
+    refuse_inner(current(x), z)
     is_array = type_info(type(x)).is_array  # to a number nothing can be written
     if not is_array or z.shape != x.shape or z.dtype != x.dtype:
         natively(duplicate(innermost(x)) if is_array else innermost(x))
@@ -552,7 +553,6 @@ def in_place(
     """Return the method ``__iadd__`` for ``__add__``."""
 
     def method(self: Any, other: Any) -> Any:
-        refuse_inner(current(self), other)
         if asks_first(self, other):
             return NotImplemented  # so that x becomes the other library's array
         other = read_for(self, other)

@@ -284,6 +284,30 @@ def test_a_value_of_an_inner_level_is_not_written_to_an_outer_buffer(outer):
         outer(g)(LINE)
 
 
+@pytest.mark.parametrize("outer", [grad, lambda f: lambda x: jvp(f, (x,), (np.ones(6),))[1]])
+@pytest.mark.parametrize("inner", [grad, lambda f: lambda s: jvp(f, (s,), (1.0,))[1]])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda v, s: np.multiply(v, s, out=v),
+        lambda v, s: np.add(v, s, v),
+        lambda v, s: np.matmul(s * np.eye(6), v, out=(v,)),
+        lambda v, s: np.multiply(v[1:], s, out=v[1:]),
+    ],
+)
+def test_a_ufunc_writes_no_value_of_an_inner_level_to_an_outer_buffer(outer, inner, write):
+    def f(x):
+        def of_scale(s):
+            v = 2.0 * x
+            write(v, s)
+            return np.sum(v * x)
+
+        return np.sum(inner(of_scale)(3.0))
+
+    with pytest.raises(TracerError, match="comes from outside of the differentiation"):
+        outer(f)(LINE)
+
+
 # ------------------------------------------------------------------------------ plain arrays
 
 
