@@ -100,13 +100,9 @@ class CompiledProgram:
         guards: Guards,
         calls: tuple[Program, Program],
     ) -> None:
-        self.run = run
-        self.source = source
-        self.steps = steps
-        self.facts = facts
-        self.scope = scope
-        self.guards = guards
-        self.calls = calls
+        self.run, self.source = run, source
+        self.steps, self.facts = steps, facts
+        self.scope, self.guards, self.calls = scope, guards, calls
         self.instead = ""
         self.recurs = False
         self.static: dict[str, str] = {}
@@ -182,6 +178,7 @@ class Making:
         self.entry = Entry(f, args, keywords, setting.static, setting.opaque, self.recorder, scope)
         self.recorder.arguments = self.entry.inputs
         self.guards = Guards(f, self.entry.given)
+        self.guards.contents += self.entry.contents
         self.recorder.outside = self.guards.arrays
 
     def recorded(self) -> CompiledProgram:

@@ -33,7 +33,9 @@ class Entry:
     parameters : list of str
         The names of the arguments.
     given : dict
-        Static arguments by their names.
+        Static arguments by their names, without small arrays.
+    contents : list of tuple
+        Of each small array that is static: its name, itself, and its bytes.
     static : dict
         The texts of arguments that are static without being named in ``static=``.
     inputs : dict
@@ -68,6 +70,7 @@ class Entry:
             scope[name] = None  # so that no constant takes the name
         self._places = len(args)
         self.given: dict[str, Any] = {}
+        self.contents: list[tuple[str, np.ndarray, bytes]] = []
         self.static: dict[str, str] = {}
         self.inputs: dict[str, list[Value]] = {}
         self._copies: dict[int, Any] = {}
@@ -332,6 +335,7 @@ class Entry:
             )
         elif cls is np.ndarray and x.size <= SMALL and not x.dtype.hasobject:
             self._array(x, name)
+            self.contents.append((name, x, x.tobytes()))
             self._checks.append(f"{name}.tobytes() != {x.tobytes()!r}")
         else:
             self.given[name] = x

@@ -118,6 +118,8 @@ class Guards:
         The names of the arrays, by id.
     samples : list of tuple
         For each array its name, a view of some elements, and the bytes of these.
+    contents : list of tuple
+        Of arrays that a recording may write to: their names, themselves, and their bytes.
     moving : list of str
         The names of values that change with each use, such as iterators.
     """
@@ -129,7 +131,7 @@ class Guards:
         self._bound: dict[str, Any] = {}  # owners of methods written in C, and iterators
         self.arrays: dict[int, str] = {}
         self.samples: list[tuple[str, np.ndarray, bytes]] = []
-        self._contents: list[tuple[str, np.ndarray, bytes]] = []  # dropped after the recording
+        self.contents: list[tuple[str, np.ndarray, bytes]] = []  # dropped after the recording
         self._names: set[str] = set()
         self._absent: dict[int, tuple[str, Any, set[str]]] = {}  # owners, and names they lack
         self._selves: list[tuple[str, Any]] = []
@@ -276,7 +278,7 @@ class Guards:
             part = np.asarray(x)[(*steps, ...)]
             self.samples.append((whole, part, part.tobytes()))
             if x.nbytes <= MOST_BYTES and x.flags.writeable and not x.dtype.hasobject:
-                self._contents.append((whole, x, x.tobytes()))
+                self.contents.append((whole, x, x.tobytes()))
 
     def check(self) -> None:
         """Raise `Traced` if a looked-up value is traced, `Unfit` if one changes by itself."""
@@ -314,7 +316,7 @@ class Guards:
         found = [
             of + name for of, owner, names in self._absent.values() for name in names & owner.keys()
         ]
-        found += [name for name, x, before in self._contents if x.tobytes() != before]
+        found += [name for name, x, before in self.contents if x.tobytes() != before]
         found += [
             f"the state of {name}"
             for name, state in self._drawing().items()
@@ -329,12 +331,12 @@ class Guards:
                 x.popitem() if isinstance(x, dict) else x.pop()
         for each in [x for x in self.lookups if not x.is_kept()]:
             each.put_back()
-        for _, array, before in self._contents:
+        for _, array, before in self.contents:
             if array.tobytes() != before:
                 array[...] = np.frombuffer(before, array.dtype).reshape(array.shape)
         for undraw in self._undraw:
             undraw()
-        self._contents.clear()
+        self.contents.clear()
 
     def line(self, scope: Scope) -> str:
         """Return the statement that returns ``MISS`` if a value has changed."""

@@ -621,6 +621,36 @@ def test_a_traced_value_that_is_stored_is_said():
         compiled(X)
 
 
+def _decays(y):
+    k = math.exp(-y[0])
+    y += 1.0
+    return y * k
+
+
+def _swaps(y):
+    if float(y[0]) < 5.0:
+        y[0], y[1] = y[1], y[0]
+    return np.sum(y)
+
+
+def _grows(y):
+    y += 1.0
+    return y * 2.0
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("f, static", [(_decays, ()), (_swaps, ()), (_grows, ("y",))])
+def test_an_argument_that_is_static_is_written_to_once_in_a_call(f, static, target):
+    compiled = compile(f, target=target, static=static)
+    for _ in range(3):
+        x, y = X.copy(), X.copy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RecordingWarning)
+            np.testing.assert_array_equal(compiled(y), f(x))
+        np.testing.assert_array_equal(y, x)
+    assert "each call changes y" in compiled.explain()
+
+
 def test_a_memory_that_is_filled_once_is_no_obstacle():
     class Cached:
         c = None
