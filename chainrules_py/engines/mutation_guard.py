@@ -148,8 +148,11 @@ class Guard:
         """Prepare the function that undoes the locks, before there is one."""
         key = id(self)
         self._locks.append(functools.partial(_locking.pop, key, None))
-        # A lock that is shared is undone when the last list drops it.
-        self.undo = self.__del__ = at_once(itertools.chain(self._locks, (self._locks.clear,)))
+        # A lock that is shared is undone when the last list drops it. The iterators are made now:
+        # later there may be no memory.
+        self.undo = self.__del__ = at_once(
+            itertools.chain(iter(self._locks), iter((self._locks.clear,)))
+        )
         _locking[key] = self._places, self._locks
         return self._locks
 
