@@ -125,7 +125,12 @@ def exprel_slope(y, x):
     """Compute (exp(x) - y) / x without overflow for large x."""
     near = abs(x) < 1
     z = where(near, 1, x)
-    return where(near, exprel_series(where(near, x, 0)), y * (divide(z, -expm1(-z)) - 1) / z)
+    return where(
+        near,
+        exprel_series(where(near, x, 0)),
+        # Below -80 exp(-z) is so large that nothing is left of the quotient.
+        y * (divide(z, -expm1(-maximum(z, -80))) - 1) / z,
+    )
 
 
 def boxcox_bend(y, log_x, lmbda):

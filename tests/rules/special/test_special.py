@@ -146,6 +146,11 @@ def test_values_at_ends_and_poles(operation, point, partials):
         assert forward == expected
 
 
+@pytest.mark.parametrize("x", [-1000.0, -720.0, -80.0])
+def test_second_derivatives_of_exprel_far_out_are_those_of_minus_its_inverse(x):
+    assert np.isclose(grad(grad(v.exprel))(x), -2 / x**3, rtol=1e-15)
+
+
 @pytest.mark.parametrize(
     "operation, inside",
     [(v.gammaln, 2.0), (v.logit, 0.5), (v.ndtri, 0.5), (v.ellipk, 0.5), (v.y0, 1.0)],
