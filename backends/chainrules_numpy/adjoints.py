@@ -27,8 +27,7 @@ def matmul_left_numpy(y_bar: Any, a: Any, b: Any) -> Any:
         return y_bar * b if a.ndim == 1 else y_bar[..., None] * b
     if b.ndim == 2 and a.ndim == y_bar.ndim > 2:  # a batch is one tall matrix
         rows = math.prod(y_bar.shape[:-1])
-        flat = y_bar.reshape(rows, y_bar.shape[-1]).dot(b.T)
-        return flat.reshape(*y_bar.shape[:-1], b.shape[0])
+        return y_bar.reshape(rows, y_bar.shape[-1]).dot(b.T).reshape(*y_bar.shape[:-1], b.shape[0])
     return y_bar.dot(b.T) if b.ndim == 2 and a.ndim < 3 else np.matmul(y_bar, b.mT)
 
 

@@ -87,9 +87,8 @@ def roll_numpy(x: np.ndarray | np.generic, *, shift: Any, axis: Any = None) -> A
     k = 0 if axis is None and x.ndim == 1 else axis
     if type(k) is not int or type(shift) is not int or not -x.ndim <= k < x.ndim:
         return np.roll(x, shift, axis)
-    if type(x) is not np.ndarray or not x.flags.c_contiguous or not x.size:
-        return np.roll(x, shift, axis)
-    if not x.dtype.isnative:  # joining would convert to native byte order
+    # Joining would convert to native byte order.
+    if not (type(x) is np.ndarray and x.flags.c_contiguous and x.size and x.dtype.isnative):
         return np.roll(x, shift, axis)
     k %= x.ndim
     lead, first = (slice(None),) * k, x.shape[k] - shift % x.shape[k]

@@ -159,12 +159,12 @@ def _stacked(line: Line) -> str | None:
     attribute = getattr(getattr(call, "func", None), "attr", "")
     if function is None and attribute in _MAKERS:  # of an object that stands for NumPy
         function = getattr(np, attribute)
-    if function is np.full and (made := _of_objects(line, call)):
+    if (function is np.full and (made := _of_objects(line, call))) or (
+        function in (np.pad, np.piecewise) and (made := _padded(line, call))
+    ):
         return f"use {ast.unparse(made)}"
     if isinstance(call, ast.Call) and (of_several := _of_several(line, call)):
         return f"use {of_several}"
-    if function in (np.pad, np.piecewise) and (padded := _padded(line, call)):
-        return f"use {ast.unparse(padded)}"
     if isinstance(call, ast.Call) and (
         joined := _of_objects(line, getattr(call.func, "value", None))
     ):
@@ -173,6 +173,11 @@ def _stacked(line: Line) -> str | None:
         return f"use {ast.unparse(new)}"
     if attribute == "astype" and (other := _with_dtype(line, call)) is not None:
         return _stacked(other) or advised(other.function, other)
+    if attribute == "astype" and not line.library:
+        return of_elements(line, call.func.value)  # type: ignore[union-attr]
+    masked = attribute == "reduce" and line.option("where") and line.option("initial") is None
+    if masked and getattr(call, "args", ()):
+        return of_elements(line, call.args[0])  # type: ignore[union-attr]
     module = str(getattr(function, "__module__", None) or type(function).__module__)
     name = getattr(function, "__name__", "")
     if (
@@ -181,12 +186,18 @@ def _stacked(line: Line) -> str | None:
         or name in (*_JOINERS, *_SHAPED, "piecewise", "nditer")
     ):
         return None
+    # A ufunc joins an array of objects to the traced one beside it: what it lacks is an option.
+    joins = (
+        hasattr(function, "nin")
+        and (line.option("where") or line.option("out"))
+        and any([any(line.traced(arg)) for arg in call.args])
+    )
     for place, arg in enumerate(call.args):
         shown = isinstance(arg, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
         shown = shown or line.value_of(getattr(arg, "func", None)) in (list, tuple)
         value = line.value_of(arg)
         is_list = shown or (isinstance(value, (list, tuple)) and find_tracers(value))
-        joined = stacked_list(arg) if is_list else _of_objects(line, arg)
+        joined = stacked_list(arg) if is_list else None if joins else _of_objects(line, arg)
         if (
             is_list
             and isinstance(value, (list, tuple))
@@ -205,9 +216,24 @@ def _stacked(line: Line) -> str | None:
         new = copy.deepcopy(call)
         new.args[place] = joined
         text = ast.unparse(new)
-        part = f"{ast.unparse(joined)} in place of the list"
+        part = f"{ast.unparse(joined)} in place of {'the list' if is_list else ast.unparse(arg)}"
         return f"use {text if len(text) <= _LONGEST else part}"
     return None if function is line.function else advised(function, line)
+
+
+def of_elements(line: Line, array: ast.expr) -> str:
+    """Return how to join an array of objects of any shape: by a zero that is traced."""
+    text, zero = ast.unparse(array), f"np.zeros_like({_like(line, None, ())[1]}, shape=())"
+    return f"use ({text} + {zero}) in place of {text}"
+
+
+def of_reduced(line: Line) -> str | None:
+    """Return how to join the array of objects that a call or a method reduces, or None."""
+    of: Any = getattr(getattr(line.node, "func", None), "value", None)
+    if of is None or isinstance(line.value_of(of), ModuleType | np.ufunc):
+        of = next(iter(getattr(line.node, "args", ())), None)
+    held = of is not None and (_held(line.resolved(of)) or any(line.traced(of)))
+    return _stacked(line) or of_elements(line, of) if held else None
 
 
 def _with_dtype(line: Line, call: Any) -> Line | None:
@@ -216,8 +242,7 @@ def _with_dtype(line: Line, call: Any) -> Line | None:
     maker = line.value_of(getattr(array, "func", None))
     if not any(maker is f for f in (np.array, np.asarray, np.asanyarray)) or not array.args:
         return None
-    keywords = [*array.keywords, *call.keywords]
-    new.node = ast.Call(array.func, [array.args[0], *call.args], keywords)
+    new.node = ast.Call(array.func, [array.args[0], *call.args], [*array.keywords, *call.keywords])
     return new
 
 
@@ -261,8 +286,11 @@ def _of_objects(line: Line, node: Any) -> ast.expr | None:
             like, [filled, filled, *dtype], [ast.keyword("shape", shape), *node.keywords]
         )
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.List):
-        holds = maker in _MAKERS and any(line.traced(node.args[0]))
-        return stacked_list(node.args[0]) if holds else None
+        return (
+            stacked_list(node.args[0])
+            if maker in _MAKERS and any(line.traced(node.args[0]))
+            else None
+        )
     value = line.value_of(node)
     if not isinstance(value, np.ndarray) or value.dtype != object or value.ndim not in (1, 2):
         return None
@@ -383,8 +411,12 @@ def _unpacked(line: Line) -> ast.expr | None:
         return None
     if not isinstance(statement, ast.Assign):
         return None
-    several = [target for target in statement.targets if isinstance(target, (ast.Tuple, ast.List))]
-    parts = [ast.unparse(part) for target in several for part in target.elts]
+    parts = [
+        ast.unparse(part)
+        for target in statement.targets
+        if isinstance(target, (ast.Tuple, ast.List))
+        for part in target.elts
+    ]
     return statement.value if ast.unparse(line.node) in parts else None
 
 
@@ -425,6 +457,8 @@ def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     seen, known = line.frame.f_locals, arguments + code.co_freevars
     of, like = _like(line, stored, known)
+    if write := _in_sparse(line, target, like):
+        return write
     args = getattr(target, "args", ())  # of a call
     if args and ast.unparse(getattr(target, "func", target))[-5:] in ("zeros", "empty"):
         made = f"np.zeros_like({like}, shape={ast.unparse(args[0])})"
@@ -484,8 +518,14 @@ def _like(line: Line, stored: ast.AST | None, known: tuple[str, ...]) -> tuple[s
 
 
 def _held(x: Any) -> list[Any]:
-    """List the tracers in a value, or in an array of objects."""
-    return find_tracers(x.ravel().tolist() if _is_numpys(x) and x.dtype == object else x)
+    """List the tracers in a value, or in an array of objects; a sparse array counts as plain."""
+    return find_tracers(
+        ()
+        if hasattr(type(x), "tocsr")
+        else x.ravel().tolist()
+        if _is_numpys(x) and x.dtype == object
+        else x
+    )
 
 
 def _is_numpys(x: Any) -> bool:
@@ -505,6 +545,31 @@ def _shape(line: Line, name: str) -> str | None:
                     zeros = line.value_of(getattr(made, "func", None)) in (np.zeros, np.empty)
                     return ast.unparse(made.args[0]) if zeros and made.args else None
     return None
+
+
+def _in_sparse(line: Line, target: Any, like: str) -> str | None:
+    """Return what to write for a write to a sparse array of SciPy, or to its data, or None."""
+    whole = target.value if getattr(target, "attr", "") == "data" else target
+    if not hasattr(type(array := line.resolved(whole)), "tocsr"):
+        return None
+    name = ast.unparse(whole)
+    made, read, after = (
+        (
+            f"{name}.toarray()",
+            f"scipy.sparse.csr_{type(array).__name__.rpartition('_')[2]}(b)",
+            "'import scipy, chainrules_scipy' and 'chainrules_scipy.install()'",
+        )
+        if whole is target
+        else (
+            f"{name}.data",
+            f"with_data({name}, b)",
+            "'from chainrules_scipy.sparse import with_data'",
+        )
+    )
+    return (
+        f"write b = {made} + np.zeros_like({like}, shape=()) once, before it is written to, b for "
+        f"{ast.unparse(target)} in the writes, and {read} for {name} after them, after {after}"
+    )
 
 
 def _in_table(line: Line, cells: ast.Attribute, like: str) -> str:

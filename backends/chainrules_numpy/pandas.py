@@ -288,8 +288,7 @@ def _refuse(error: BaseException) -> None:
         _refuse_column(error)
     x, name = getattr(error, "obj", None), str(getattr(error, "name", None))
     plain = isinstance(error, AttributeError) and not isinstance(error, TracerError)
-    plain = plain and not name.startswith("__")
-    of_tracer = plain and any(found is x for found in find_tracers(x))
+    of_tracer = plain and name[:2] != "__" and any(found is x for found in find_tracers(x))
     line = Line.of(error) if of_tracer else None
     ndim = getattr(x, "ndim", 0)
     if line is None or not ndim or not (hasattr(pd.DataFrame, name) or ndim == 2):

@@ -183,22 +183,26 @@ def with_axes(line: Line, made: str) -> str:
     return filled(f"np.atleast_{ndmin}d({{made}})" if ndmin in ("1", "2") else leading, made=made)
 
 
-def _array(write: str) -> Any:
-    """Return advice that keeps a requested dtype."""
+def _array(write: str, order: str | None = None) -> Any:
+    """Return advice that keeps a requested dtype, and the order of the elements in memory."""
 
     def given(line: Any) -> str:
         dtype = line.option("dtype") or next(iter(line.arguments[1:2]), None)
         node = next(iter(getattr(line.node, "args", ())), None)
         sides = getattr(node, "left", None), getattr(node, "right", None)
         listed = any(isinstance(each, ast.List) for each in sides)  # as [x] * 3
-        made = f"{'np.stack({0})' if listed else '{0}'}.astype({dtype})"
-        names = [ast.parse(name, mode="eval").body for name in line.traced(node)]
-        held: Any = node and (
-            find_tracers(line.resolved(node)) or find_tracers([*map(line.resolved, names)])
-        )
+        laid = line.option("order") or order or ""
+        in_order = f", order={laid}" * bool(laid)
+        made = f"{'np.stack({0})' if listed else '{0}'}.astype({dtype}{in_order})"
+        parts = [node, *[ast.parse(name, mode="eval").body for name in line.traced(node)]]
+        held: Any = node and find_tracers([*map(line.resolved, parts)])
         if held and not listed and {float, complex}.issuperset(type(untraced(x)) for x in held):
             made = f"np.full_like({{0}}, {{0}}, dtype={dtype})"  # Python's numbers have no astype
-        return f"use {with_axes(line, write if dtype is None else made)}"
+        # An array that is in this order is not copied for it.
+        flags = getattr(untraced(line.resolved(node)), "flags", None)
+        kept = not laid or getattr(flags, f"{laid[1:2].lower()}_contiguous", False)
+        other = write if kept else f"np.copy({{0}}{in_order})"
+        return f"use {with_axes(line, other if dtype is None else made)}"
 
     return given
 
@@ -311,8 +315,8 @@ INSTEAD: dict[Any, Any] = {
     np.savez_compressed: _constant,
     np.require: "use {0}",
     np.asarray_chkfinite: "use {0}, and np.isfinite({0}).all()",
-    np.ascontiguousarray: "use np.copy({0})",
-    np.asfortranarray: "use np.copy({0}, order='F')",
+    np.ascontiguousarray: _array("{0}", "'C'"),
+    np.asfortranarray: _array("{0}", "'F'"),
     np.full: "use np.full_like({1}, {1}, shape={0})",
     np.ndenumerate.__init__: "use ((i, {0}[i]) for i in np.ndindex({0}.shape))",
     np.nditer: _iterated,
@@ -419,10 +423,11 @@ def _reduced(line: Line) -> str | None:
     """Suggest the same for a method `reduce`, or a loop where the order of elements counts."""
     call: Any = line.node
     ufunc, name = line.value_of(call.func.value), line.owner("reduce")
+    if line.option("initial") is None:
+        return None
     if ufunc.identity is not None or ufunc in (np.maximum, np.minimum, np.fmax, np.fmin):
         return suggestion(_initial(ufunc, f"{name}({{call}}, {{initial}})"), line)
-    in_words = f"write a loop over the elements of the axis, with {name} of two"
-    return None if line.option("initial") is None else in_words
+    return f"write a loop over the elements of the axis, with {name} of two"
 
 
 advise(np.ufunc.reduce, closed_off(_reduced))

@@ -8,7 +8,7 @@ import struct
 import sys
 from typing import Any
 
-from chainrules_numpy.list_and_index_advice import alike, in_flat, of_plain
+from chainrules_numpy.list_and_index_advice import alike, in_flat, of_plain, of_reduced
 from chainrules_py import TracerError
 from chainrules_py.extend import (
     Line,
@@ -59,8 +59,7 @@ def refuse(error: BaseException) -> None:
         ) from error
     # A number has no length, traced or not; elements of an array of objects lack methods.
     if x is not None and not re.search(r"len\(\)|no callable", str(error)):
-        line = Line.of(error)
-        said = str(error).partition("\n")[0]
+        line, said = Line.of(error), str(error).partition("\n")[0]
         shown = (line and line.picture) or "a traced value"
         fact = f"{shown} was given to what takes plain values ({said})"
         if line is not None and line.called is not None:
@@ -128,8 +127,13 @@ def _refuse_said(error: ValueError) -> None:
             f"a traced {describe(held[0].__payload__)} is written: {line} ({error})"
         ) from error
     at = Line.of(error)
-    if at is not None and (write := in_flat(at)) is not None:
-        fact = "a traced value is written into a plain array, where its derivative would be lost"
+    masked = re.match("reduction operation '(add|multiply)' does not have", str(error))
+    if at is not None and (write := of_reduced(at) if masked else in_flat(at)) is not None:
+        fact = (
+            "where= is given to a reduction of an array of objects, of traced values"
+            if masked
+            else "a traced value is written into a plain array, where its derivative would be lost"
+        )
         raise TracerError(told(fact, at, write)) from error
 
 

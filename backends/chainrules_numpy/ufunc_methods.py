@@ -85,8 +85,8 @@ _BY_PYTHON = {
     "reduce": "use functools.reduce({f}, {first}{start}) after 'import functools'",
     "accumulate": "use np.stack(list(itertools.accumulate({first}, {f})), axis={axis}) "
     "after 'import itertools'",
-    "reduceat": "use np.stack([{f}.reduce({x}[begin:max(begin + 1, end)]) for begin, end in "
-    "zip({at}, [*{at}[1:], len({x})])])",
+    "reduceat": "use np.stack([{f}.reduce({first}[begin:max(begin + 1, end)]) for begin, end in "
+    "zip({at}, [*{at}[1:], len({first})])], axis={axis})",
 }
 
 
@@ -99,11 +99,11 @@ def refused(ufunc: np.ufunc, method: str) -> Callable[..., Any]:
         f, args = line.owner(method), line.arguments
         write = f"write a loop over the elements of the axis, with {name} of two"
         plain = not options and type(axis) is int and not any([x[0] == "*" for x in args])
-        if f is not None and plain and (method != "reduceat" or axis == 0):
+        if f is not None and plain:
             x, at = [*args, str(axis)][:2]
-            at_axis = line.option("axis") or at
+            at_axis = line.option("axis") or [*args[1 + (method == "reduceat") :], str(axis)][0]
             first = x if at_axis == "0" else f"np.moveaxis({x}, {at_axis}, 0)"
-            parts = {"x": x, "at": at, "first": first, "axis": at_axis, "start": start}
+            parts = {"at": at, "first": first, "axis": at_axis, "start": start}
             write = filled(_BY_PYTHON[method], f=f, **parts)
         fact = f"{name}.{method} of a traced value has no derivative here"
         raise TracerError(told(fact, line, write))

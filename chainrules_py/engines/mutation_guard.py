@@ -7,9 +7,9 @@ derivative is computed, each is also compared with a sample from when it was rec
 
 from __future__ import annotations
 
-import functools
-import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any, Literal, NoReturn, TypeAlias, final
 
 from chainrules_py import debug_hooks
@@ -31,13 +31,12 @@ _locking: dict[int, tuple[dict[int, int], list[Any]]] = {}
 
 
 class _Shared:
-    """A lock that several guards share: it is undone when the last of them drops it.
+    """A lock that several guards share: it is undone, in C, when the last of them drops it.
 
-    Calling it, as a guard does to undo its own lock, has no effect. Both are calls in C.
+    Each has it in a list of its own, and ``clear`` of that list among its locks.
     """
 
     __slots__ = ("__del__",)  # Python calls the value
-    __call__ = staticmethod(bool)
 
     def __init__(self, undo: Callable[[], object]) -> None:
         self.__del__ = undo
@@ -146,15 +145,11 @@ class Guard:
 
     def _begin(self) -> list[Any]:
         """Prepare the function that undoes the locks, before there is one."""
-        key = id(self)
-        self._locks.append(functools.partial(_locking.pop, key, None))
-        # A lock that is shared is undone when the last list drops it. The iterators are made now:
-        # later there may be no memory.
-        self.undo = self.__del__ = at_once(
-            itertools.chain(iter(self._locks), iter((self._locks.clear,)))
-        )
-        _locking[key] = self._places, self._locks
-        return self._locks
+        key, locks = id(self), self._locks
+        locks.append(partial(_locking.pop, key, None))
+        self.undo = self.__del__ = at_once(locks)
+        _locking[key] = self._places, locks
+        return locks
 
     def _shares(self, owner: int) -> bool:
         """Return whether another guard has locked an array, and share its lock if so."""
@@ -162,10 +157,11 @@ class Guard:
             return True
         for places, locks in [*_locking.values()]:
             if (at := places.get(owner)) is not None and at < len(locks):
-                if type(locks[at]) is not _Shared:
-                    locks[at] = _Shared(locks[at])
+                shared = getattr(locks[at], "__self__", None)
+                if type(shared) is not list:
+                    locks[at] = (shared := [_Shared(locks[at])]).clear
                 self._places[owner] = len(self._locks)
-                self._locks.append(locks[at])
+                self._locks.append([*shared].clear)
                 return True
         return False
 
@@ -228,7 +224,7 @@ class Guard:
         since : int
             The number of arrays that were held when the first of these records was made.
         """
-        newest = [*itertools.islice(reversed(self.held), len(self.held) - since)]
+        newest = [*islice(reversed(self.held), len(self.held) - since)]
         if newest and self.mode == "lock":
             first = self.held[newest[-1]][-1]
             at_once(self._locks[first:])()

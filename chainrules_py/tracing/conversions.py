@@ -63,9 +63,15 @@ class PythonProtocols(Tracer):
     def _as_elements(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return an array of objects, lent where NumPy would return the array itself."""
         becomes_element(self)  # only here, as a program may only test for the method
-        # What a compiler records has its layout in its payload.
-        made = number_homes["numpy"].empty_like(getattr(x := untraced(self), "payload", x), object)
-        made[...] = number_homes["numpy"].array([*self])
+        np, x = number_homes["numpy"], untraced(self)
+        like = getattr(x, "payload", x)  # what a compiler records has its layout in its payload
+        made = (
+            np.empty_like(like, object)
+            if like.flags.forc
+            # NumPy copies an array with gaps where it wants one without.
+            else np.empty_like(np.broadcast_to(like[..., None], (*like.shape, 2)), object)[..., 0]
+        )
+        made[...] = np.array([*self])
         if copy is not True and dtype is None:
             self.lend(made)
         return made

@@ -161,7 +161,7 @@ APPLIED = {
     "np.sum(np.array([[x[0], x[1]], [1.0, 2.0]], dtype=float))": (TWO, "np.stack([np.stack("),
     "np.sum(np.asarray(x))": (MANY, "use x"),
     "np.sum(np.array(x))": (MANY, "np.copy(x)"),
-    "np.sum(np.ascontiguousarray(x))": (MANY, "np.copy(x)"),
+    "np.sum(np.ascontiguousarray(x[1:]))": (MANY, "np.copy(x[1:], order='C')"),
     "np.sum(np.random.normal(x, 1.0, 2))": (TWO, "x + 1.0 * np.random.standard_normal(2)"),
     "np.random.default_rng(0).normal(x)": (ONE, ".standard_normal()"),
     "np.sum(np.random.default_rng(0).normal(np.zeros(3), x))": (ONE, "np.shape(np.zeros(3))"),

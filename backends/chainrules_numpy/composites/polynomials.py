@@ -162,8 +162,7 @@ def vander(x: Any, columns: int | None = None, increasing: bool = False) -> Any:
     """Return a matrix with the powers of each element of a vector in a row."""
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    n = x.shape[0] if columns is None else columns
-    return v.vander(x, columns=n, increasing=increasing)
+    return v.vander(x, columns=x.shape[0] if columns is None else columns, increasing=increasing)
 
 
 # ------------------------------------------------------------------------------------ least squares

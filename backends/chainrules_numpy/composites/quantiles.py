@@ -32,8 +32,7 @@ def _last(x: Any, axes: tuple[int, ...]) -> Any:
     free = [a for a in range(x.ndim) if a not in axes]
     if free and free[-1] > min(axes, default=x.ndim):
         x = v.permute_dims(x, axes=(*free, *sorted(axes)))
-    shape = x.shape[: len(free)]
-    return v.reshape(x, shape=(*shape, math.prod(x.shape[len(free) :])))
+    return v.reshape(x, shape=(*x.shape[: len(free)], math.prod(x.shape[len(free) :])))
 
 
 # -------------------------------------------------------------------------------------- medians
@@ -175,9 +174,7 @@ def _of_precision(t: Any, q: Any, x: Any) -> Any:
     whole = kind_of(t) == kind_of(like) == "int"
     if type_info(type(t)).is_python_number or not (whole or kind_of(like) == "real"):
         return t
-    if t.dtype == like.dtype:
-        return t
-    return v.astype(t, dtype=like.dtype)
+    return t if t.dtype == like.dtype else v.astype(t, dtype=like.dtype)
 
 
 def _whole(places: list[Any], x: Any) -> Any:

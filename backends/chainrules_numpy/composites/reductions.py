@@ -158,8 +158,7 @@ def gradient(x: Any, spacings: tuple[Any, ...] = (), axis: Axes = None, edge_ord
     ----------
     Quarteroni, Sacco, Saleri: Numerical Mathematics (2007), chapter 10.10, for unequal distances.
     """
-    axes = axes_of(axis, x.ndim)
-    x = real_numbers(x)
+    axes, x = axes_of(axis, x.ndim), real_numbers(x)
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
     each = _each(tuple([array_of(s, x) for s in spacings]), len(axes))

@@ -92,9 +92,7 @@ class AsArgument:
         convert: Callable[[Any], Any],
         place: Callable[[Call, str, Any], None] = as_option,
     ) -> None:
-        self.name = name
-        self.convert = convert
-        self.place = place
+        self.name, self.convert, self.place = name, convert, place
 
     def __call__(self, call: Call, value: Any) -> None:
         """Lower an argument of a call to an argument of the operation."""

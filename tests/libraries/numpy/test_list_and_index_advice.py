@@ -140,6 +140,8 @@ INSTEAD = [
     "np.hypot.reduce(np.outer(x, x)[:1])",
     "np.subtract.accumulate(np.outer(x, x), axis=-1)",
     "np.add.reduceat(np.outer(x, x), [0, 2, 1, 3])",
+    "np.add.reduceat(np.outer(x, x), [0, 2, 1, 3], axis=-1)",
+    "np.multiply.reduceat(np.outer(x, x), DEGREES, 1)",
     "np.max(X, axis=1, initial=x[1], keepdims=True)",
     "np.sum(X, axis=1, initial=x[1]) * 2.0",
     "np.maximum.reduce(X, axis=1, initial=x[1])",
@@ -148,6 +150,15 @@ INSTEAD = [
     "np.array(x, dtype=float, ndmin=2).T @ np.array([[1.0, 2.0]])",
     "np.array([x[0], x[1]], dtype=float, ndmin=3) * np.ones((2, 1, 1))",
     "np.array([x[0], x[1]], dtype=float, ndmin=2).T * WEIGHTS",
+    "np.vectorize(lambda t: t * t)(x).astype(float)",
+    "(v := np.array(x), np.ravel(v.real).astype(float))[1]",
+    "(v := np.array(x), np.minimum(x, v * v, where=x > 1.4, out=0.0 * x))[1]",
+    "(v := np.array(x), np.minimum(x, v, where=x > 1.4, out=0.0 * x))[1]",
+    "np.sum(np.array(x), where=x > 1.0)",
+    "np.mean(np.vectorize(lambda t: t * t)(x), where=x > 1.0)",
+    "(v := np.array(x), np.sum(v, where=LINE > 1.0))[1]",
+    "np.array(x).reshape(1, 2, 2).prod(1, where=LINE[:2] > 0.0)",
+    "np.add.reduce(np.array(x), where=x > 1.0)",
 ]
 
 
@@ -165,8 +176,9 @@ def test_what_is_written_instead_is_the_same_program(program):
     with pytest.raises(ChainRulesError) as caught:
         grad(f)(x)
     _, where, write = str(caught.value).splitlines()
-    refused = where.partition(": ")[2]
-    instead = re.match(r"  use (.*?)( after '| for its value at t|$)", write)[1]
+    form = r"  use (.*?)(?: in place of (.*))?(?: after '.*| for its value at t|)"
+    instead, part = re.fullmatch(form, write).groups()
+    refused = part or where.partition(": ")[2]
     assert refused in ast.unparse(ast.parse(program))
     at = "(0.5)" * ("polyval" in instead)
     mended = ast.unparse(ast.parse(program)).replace(
@@ -203,7 +215,7 @@ def test_an_array_without_a_name_is_given_one():
         ("np.hypot.reduce(np.outer(x, x), axis=(0, 1))", "with np.hypot of two"),
         ("np.divide.reduce(*[np.outer(x, x), 1])", "write a loop over the elements of the axis"),
         ("functools.partial(np.divide.reduce, axis=1)(np.outer(x, x))", "write a loop over"),
-        ("np.add.reduceat(np.outer(x, x), DEGREES, axis=1)", "with np.add of two"),
+        ("np.add.reduceat(np.outer(x, x), indices=DEGREES)", "with np.add of two"),
         ("np.subtract.reduce(X, axis=1, initial=x[0])", "with np.subtract of two"),
         ("np.min(X, axis=1, initial=x[1], where=X > 0.5)", "np.minimum(y, x[1]) for the result y"),
         ("np.add.reduce(X, 1, np.float32, initial=x[1])", "np.add(y, x[1]) for the result y"),

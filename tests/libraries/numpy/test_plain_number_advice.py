@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import enum
+import linecache
 import math
 import re
 from math import sin
@@ -51,8 +52,8 @@ def test_the_refusal_names_the_function_to_write(f, line, point):
         (lambda x: np.require(x, float), "use x"),
         (lambda x: np.asanyarray(x), "use x"),
         (lambda x: np.asarray_chkfinite(x), "np.isfinite(x).all()"),
-        (lambda x: np.ascontiguousarray(x), "np.copy(x)"),
-        (lambda x: np.asfortranarray(x), "np.copy(x, order='F')"),
+        (lambda x: np.ascontiguousarray(x), "use x"),
+        (lambda x: np.asfortranarray(x), "use x"),
     ],
 )
 def test_what_makes_arrays_of_arrays_says_what_to_write(f, line):
@@ -60,6 +61,38 @@ def test_what_makes_arrays_of_arrays_says_what_to_write(f, line):
     for door in (lambda: grad(lambda x: np.sum(f(x)))(x), lambda: jvp(f, (x,), (x,))):
         with pytest.raises(TracerError, match=re.escape(line)):
             door()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "np.ascontiguousarray(x.T)",
+        "np.ascontiguousarray(x)",
+        "np.asfortranarray(x)",
+        "np.array(x.T, order='C')",
+        "np.asarray(x, order='F')",
+        "np.ascontiguousarray(x.T, np.float32)",
+    ],
+)
+def test_what_is_written_instead_lies_in_memory_alike(program):
+    """So that a later ``ravel()``, or x itself, sees the same writes."""
+
+    def total(code, x):
+        x = x + 0.0
+        y = eval(code, {"np": np, "x": x})
+        y.ravel()[1] = 0.0
+        y.T.ravel()[2] = 0.0
+        return 2.0 * np.sum(y) + np.sum(x)
+
+    linecache.cache["layout.py"] = len(program), None, [program], "layout.py"
+    x, code = np.ones((3, 40)), compile(program, "layout.py", "eval")
+    with pytest.raises(TracerError) as caught:
+        grad(lambda x: total(code, x))(x)
+    write = str(caught.value).rpartition("use ")[2]
+    assert eval(write).dtype == eval(program).dtype
+    truth = [total(code, x + h.reshape(3, 40)) - total(code, x) for h in np.eye(120)]
+    assert total(write, x) == total(code, x)
+    assert grad(lambda x: total(write, x))(x).ravel().tolist() == truth
 
 
 T = np.polynomial.Chebyshev([1.0, 2.0, 3.0], domain=[0.0, 4.0])

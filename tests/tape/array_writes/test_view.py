@@ -617,6 +617,26 @@ def test_a_write_that_what_asarray_gave_would_show_is_refused(name, write):
         jvp(written, (np.arange(3.0),), (np.ones(3),))
 
 
+@pytest.mark.parametrize(
+    "part", [lambda y: y[:, 0], lambda y: y[::2], lambda y: y.T, lambda y: y[::-1].T[:1]]
+)
+@pytest.mark.parametrize("made", [np.ascontiguousarray, np.asfortranarray])
+def test_what_numpy_copies_to_be_without_gaps_is_written_to(made, part):
+    x = np.arange(1.0, 9.0).reshape(4, 2)
+    copies = not np.shares_memory(made(part(x)), x)
+
+    def f(x):
+        y = made(part(x))
+        if copies:
+            y.ravel()[:1] = 0.0
+        return np.sum(y * part(x))
+
+    steps = 1e-6 * np.eye(8).reshape(8, 4, 2)
+    truth = [(f(x + e) - f(x - e)) / 2e-6 for e in steps]
+    for slope in (grad(f)(x), vjp(f, x)[1](1.0)[0]):
+        np.testing.assert_allclose(np.ravel(slope), truth, rtol=1e-8, atol=1e-8)
+
+
 @pytest.mark.parametrize("write", WRITES)
 def test_a_write_after_the_last_use_of_what_asarray_gave_is_seen(write):
     def written(x):
