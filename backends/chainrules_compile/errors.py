@@ -64,8 +64,7 @@ class Unfit(Exception):  # noqa: N818 (not an error: the original function runs)
     ) -> None:
         super().__init__(why)
         self.arguments = arguments
-        self.once = once
-        self.tell = tell
+        self.once, self.tell = once, tell
         note(self)
 
 

@@ -14,7 +14,7 @@ import random
 import types
 from argparse import Namespace
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -129,6 +129,7 @@ class Guards:
         self._followed: set[tuple[int, int]] = set()
         self._packages = {"__main__"}
         self._bound: dict[str, Any] = {}  # owners of methods written in C, and iterators
+        self._passed: dict[str, Any] = {}  # defaults, and arguments of partials
         self.arrays: dict[int, str] = {}
         self.samples: list[tuple[str, np.ndarray, bytes]] = []
         self.contents: list[tuple[str, np.ndarray, bytes]] = []  # dropped after the recording
@@ -139,11 +140,15 @@ class Guards:
         for name, x in given.items():
             inner = [(each, None) for each in self._name(x, name)]
             self._follow_all([*inner, *self._attributes(name, x, self._names)])
-        for name, x in [*[(x.name, x.value) for x in self._found.values()], *self._selves]:
+        for name, x in [
+            *[(x.name, x.value) for x in self._found.values()],
+            *self._selves,
+            *self._passed.items(),
+        ]:
             if is_instance(x):  # functions that it is passed to may look up attributes
                 self._follow_all([*self._attributes(name, x, self._names)])
         self.lookups = [*self._found.values()]
-        named = {**{x.name: x.value for x in self.lookups}, **given, **self._bound}
+        named = {x.name: x.value for x in self.lookups} | given | self._bound | self._passed
         # One that has several names has the first.
         self._generators = dict(
             {
@@ -172,9 +177,11 @@ class Guards:
             yield f.__func__, f.__self__
         elif isinstance(f, functools.partial):
             recipe = getattr(f, "recipe", None)  # of a derivative: its factory and arguments
-            for x in recipe[1] if recipe else (f.func, *f.args, *f.keywords.values()):
-                self._name(x, "argument")
-                yield x, owner
+            yield from self._pass(
+                "argument",
+                recipe[1] if recipe else (f.func, *f.args, *f.keywords.values()),
+                owner,
+            )
         elif isinstance(f, types.FunctionType) and self._is_followed(f.__module__ or ""):
             names = names_in(f.__code__)
             self._names |= names
@@ -183,9 +190,9 @@ class Guards:
             for name in sorted(names & f.__globals__.keys()):
                 yield from self._note(name, f.__globals__, name, names)
             self._absent[id(f)] = "", f.__globals__, names - f.__globals__.keys()
-            for x in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
-                self._name(x, "default")
-                yield x, None
+            yield from self._pass(
+                "default", (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()), None
+            )
             self._selves.append(("self", owner))
             yield from [(x, None) for x in self._name(owner, "self") if not isinstance(x, type)]
             yield from self._attributes("self", owner, names)
@@ -204,6 +211,13 @@ class Guards:
             self._bound.setdefault(getattr(f, "__name__", "a method"), bound)  # written in C
         elif callable(wrapped := getattr(f, "__wrapped__", None)):
             yield wrapped, owner
+
+    def _pass(self, name: str, xs: Iterable[Any], owner: Any) -> Iterator[tuple[Any, Any]]:
+        """Record values that are passed to a function, and yield them with their `self`."""
+        for x in xs:
+            self._name(x, name)
+            self._passed[f"{name} {len(self._passed) + 1}"] = x
+            yield x, owner
 
     def _is_followed(self, module: str) -> bool:
         """Return whether a module belongs to the package of the compiled function."""
@@ -352,7 +366,12 @@ class Guards:
             f"{scope.name(part, f'{name}_part')}.tobytes() == {seen!r}"
             for name, part, seen in self.samples
         ]
-        texts += [f"{scope.name(x, k)}.__len__() == {n}" for k, (x, n) in self._lengths.items()]
+        texts += [
+            f"[*{scope.name(x, k)}] == {scope.name([*x], 'keys')}"  # in the same order
+            if isinstance(x, dict) and n <= MOST
+            else f"{scope.name(x, k)}.__len__() == {n}"
+            for k, (x, n) in self._lengths.items()
+        ]
         miss, test = scope.name(MISS, "MISS"), "\n        and ".join(texts)
         return f"if not (  # guards\n        {test}\n    ):\n        return {miss}"
 

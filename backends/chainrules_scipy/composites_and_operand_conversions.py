@@ -23,6 +23,7 @@ from chainrules_py.extend import (
     closed,
     flatten,
     kind_of,
+    namespace_of,
     objects,
     type_info,
     unflatten,
@@ -75,8 +76,9 @@ as_method.opaque = True  # a program calls it as a whole
 def method_of(of: Any, name: str, *xs: Any) -> Any:
     """Call a method of a SciPy object on the values of arrays."""
     xs = tuple(map(asked, xs))
-    is_seen = any(map(is_asked_again, xs))
-    return as_method(*xs, of=of, name=name) if is_seen else getattr(of, name)(*xs)
+    return (
+        as_method(*xs, of=of, name=name) if any(map(is_asked_again, xs)) else getattr(of, name)(*xs)
+    )
 
 
 def plainly(x: Any, read: Callable[[Any], Any] = readable) -> Any:
@@ -512,6 +514,14 @@ def of_phase(V: Any, known: Any) -> Any:
     overlap = np.sum(np.conj(readable(V)) * known, axis=0)
     phase = overlap / np.abs(overlap)
     return V * (phase if np.iscomplexobj(known) else phase.real)
+
+
+def complex_of(x: Any) -> Any:
+    """Convert eigenvalues to complex numbers, as SciPy's are even if all are real."""
+    if kind_of(x) == "complex":
+        return x
+    xp = namespace_of(type(x))
+    return v.astype(x, dtype=xp.result_type(x.dtype, xp.complex64))
 
 
 def static(axis: Any) -> Any:

@@ -114,8 +114,9 @@ def _normed(
                 "SciPy leaves orthogonalize out where x is complex: transform its two parts",
                 UnsupportedKeywordError,
             )
-        parts = (v.real(x), v.imag(x))
-        re, im = (_normed(sines, inverse, y, kind, n, axis, norm, ends) for y in parts)
+        re, im = (
+            _normed(sines, inverse, y, kind, n, axis, norm, ends) for y in (v.real(x), v.imag(x))
+        )
         return re + 1j * im
     axis = range(x.ndim)[axis]
     x = _of_length(x, x.shape[axis] if n is None else int(n), axis)

@@ -794,8 +794,7 @@ def solve_bvp(
         middle = 0.5 * (states[:, 1:] + states[:, :-1]) - 0.125 * h * (f[:, 1:] - f[:, :-1])
         inner = rate(nodes[:-1] + 0.5 * h, middle, q)
         rest = states[:, 1:] - states[:, :-1] - h / 6 * (f[:, :-1] + f[:, 1:] + 4 * inner)
-        both = ends(states[:, 0], states[:, -1], q)
-        return v.concat(v.reshape(rest, shape=(-1,)), both, axis=0)
+        return v.concat(v.reshape(rest, shape=(-1,)), ends(states[:, 0], states[:, -1], q), axis=0)
 
     def found(residual: Any, z0: Any) -> Any:
         return _root(lambda z: readable(residual(z)), z0, tol=1e-13).x

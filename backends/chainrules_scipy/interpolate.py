@@ -561,8 +561,7 @@ def interp1d(
     assume_sorted: bool = False,
 ) -> Callable[..., Any]:
     """Interpolate by lines or splines."""
-    degrees = {"linear": 1, "slinear": 1, "quadratic": 2, "cubic": 3, "zero": 0}
-    degree: Any = degrees.get(kind, kind)
+    degree: Any = {"linear": 1, "slinear": 1, "quadratic": 2, "cubic": 3, "zero": 0}.get(kind, kind)
     y, axis = first(y, axis)
     x = array_of(x)
     if not assume_sorted:
@@ -918,8 +917,9 @@ def CloughTocher2DInterpolator(  # noqa: N802
     """Interpolate smoothly in the values: as ``scipy.interpolate.CloughTocher2DInterpolator``."""
     refuse(points, says=_SCATTERED)
     values = array_of(values)
-    units = np.eye(values.shape[0])
-    unit = native.CloughTocher2DInterpolator(points, units, math.nan, 1e-12, 4000, rescale)
+    unit = native.CloughTocher2DInterpolator(
+        points, np.eye(values.shape[0]), math.nan, 1e-12, 4000, rescale
+    )
 
     def interpolated(*args: Any) -> Any:
         at = _places(args)

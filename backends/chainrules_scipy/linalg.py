@@ -17,7 +17,7 @@ import scipy.linalg as native
 
 from chainrules_py import UnsupportedKeywordError, extend
 from chainrules_py import ops as v
-from chainrules_py.extend import advise, alias, kind_of, namespace_of, untraced, varies
+from chainrules_py.extend import advise, alias, kind_of, untraced, varies
 from chainrules_py.ops.linalg import resolution
 from chainrules_scipy.composites_and_operand_conversions import (
     added_up,
@@ -26,6 +26,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     array_of,
     attribute,
     checked,
+    complex_of,
     constant,
     nested,
     of_lapack,
@@ -258,8 +259,7 @@ def _packed(a: Any) -> tuple[Any, Any, Any]:
         y = v.lu_factor(a)
         return y.lu, y.pivots, y.permutation
     pivots = np.asarray(native.lu_factor(readable(a))[1])
-    rows = np.broadcast_to(np.arange(m), (*pivots.shape[:-1], m))
-    k = min(m, n)
+    rows, k = np.broadcast_to(np.arange(m), (*pivots.shape[:-1], m)), min(m, n)
     p = permutation_of(np.concatenate((pivots, rows[..., k:]), -1))
     a = _rows(a, p)
     square = v.lu_factor(a[..., :k, :k]).lu
@@ -452,22 +452,14 @@ def eigh(
     return w[..., wanted], back(V)[..., wanted]
 
 
-def _complex(x: Any) -> Any:
-    """Convert eigenvalues to complex numbers, as SciPy's are even if all are real."""
-    if kind_of(x) == "complex":
-        return x
-    xp = namespace_of(type(x))
-    return v.astype(x, dtype=xp.result_type(x.dtype, xp.complex64))
-
-
 @stands_for(native.eig, finite="a b", without="homogeneous_eigvals")
 def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
     """Compute eigenvalues and right eigenvectors of matrices."""
     if b is None and not left:
         if not right:
-            return _complex(v.eigvals(a))
+            return complex_of(v.eigvals(a))
         w, V = v.eig(a)
-        return _complex(w), V
+        return complex_of(w), V
     given = None if b is None else readable(b)  # without b, another routine has other phases
     b = np.eye(a.shape[-1]) if b is None else b
     if a.ndim > 2 or b.ndim > 2:
@@ -477,14 +469,17 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
         )
     theirs = native.eig(readable(a), given, left=True, right=True)
     w, V = v.eig(v.solve(b, a))
-    assign = scipy.optimize.linear_sum_assignment  # imports much when it is first used
-    order = assign(np.abs(theirs[0][:, None] - readable(w)))[1]
+    # An import at the top of the file would be slow.
+    order = scipy.optimize.linear_sum_assignment(np.abs(theirs[0][:, None] - readable(w)))[1]
     w, V = w[order], V[:, order]
     L = adjoint(v.inv(b @ V))
     L = L / v.sqrt(v.sum(v.real(L) ** 2 + v.imag(L) ** 2, axis=0))
+    if given is None and len(order):  # LAPACK makes the largest element of each vector real
+        largest = L[np.argmax(np.abs(theirs[1]), axis=0), np.arange(len(order))]
+        L = L * v.abs(largest) / largest
     vectors = [of_phase(y, known) for y, known in zip((L, V), theirs[1:], strict=True)]
     found = [y for y, wanted in zip(vectors, (left, right), strict=True) if wanted]
-    return (_complex(w), *found) if found else _complex(w)
+    return (complex_of(w), *found) if found else complex_of(w)
 
 
 OF_SPECTRA = operations(
@@ -787,8 +782,9 @@ FOLLOWED |= {
 
 def _agreed(found: Any, known: Any, theirs: Any, remedy: str) -> Any:
     """Return a solution if SciPy's is the same."""
-    size = np.max(np.abs(known), initial=0.0)
-    if not np.allclose(readable(found), known, rtol=1e-5, atol=1e-5 * size):
+    if not np.allclose(
+        readable(found), known, rtol=1e-5, atol=1e-5 * np.max(np.abs(known), initial=0.0)
+    ):
         reject(f"SciPy's {theirs.__name__} does not solve the equation here: {remedy}")
     return found
 

@@ -70,8 +70,7 @@ def _like(name: str) -> Callable[[_Compute], _Compute]:
             return y if output in (None, np.float64) else v.astype(y, dtype=np.dtype(output))
 
         both = _writing(theirs, agreeing(theirs, function))
-        both.__doc__ = compute.__doc__
-        both.__module__ = __name__
+        both.__doc__, both.__module__ = compute.__doc__, __name__
         instead_of(theirs, both)
         return stands_for(theirs)(both)
 
@@ -419,8 +418,9 @@ def generic_filter(
     places = _windows(x, footprint, mode, origin, axes)
     seen = v.take(v.reshape(x, shape=(-1,)), np.maximum(places, 0), axis=0)
     seen = v.reshape(v.where(places < 0, float(cval), seen), shape=(-1, places.shape[-1]))
-    options = extra_keywords or {}
-    found = [function(seen[i], *extra_arguments, **options) for i in range(seen.shape[0])]
+    found = [
+        function(seen[i], *extra_arguments, **(extra_keywords or {})) for i in range(seen.shape[0])
+    ]
     return v.reshape(v.stack(*map(array_of, found)), shape=x.shape)
 
 

@@ -97,8 +97,7 @@ def _reduce(quat: Any, left: Any = None, right: Any = None) -> Any:
     There, a group that is missing is four ones, and not the identity.
     """
     groups = [None if g is None else native.Rotation.from_quat(g) for g in (left, right)]
-    plain = native.Rotation.from_quat(readable(quat))
-    _, *chosen = plain.reduce(*groups, return_indices=True)
+    _, *chosen = native.Rotation.from_quat(readable(quat)).reduce(*groups, return_indices=True)
     reduced, compose = quat, followed(private("compose_quat"))
     if left is not None:
         reduced = compose(left[chosen[0]], reduced)

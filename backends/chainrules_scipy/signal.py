@@ -333,8 +333,7 @@ def bilinear(b: Any, a: Any, fs: Any = 1.0) -> Any:
     n, two = max(len(a), len(b)) - 1, 2.0 * array_of(fs)
     plus, minus = np.polynomial.Polynomial((1, 1)), np.polynomial.Polynomial((-1, 1))
     powers = np.stack([(plus ** (n - k) * minus**k).coef[::-1] for k in range(n + 1)])
-    weights = [two ** np.arange(len(x)) * x[::-1] for x in (b, a)]
-    b, a = (w @ powers[: len(w)] for w in weights)
+    b, a = ((two ** np.arange(len(x)) * x[::-1]) @ powers[: len(x)] for x in (b, a))
     return FOLLOWED["normalize"](b, a)
 
 

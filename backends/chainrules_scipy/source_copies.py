@@ -172,8 +172,8 @@ class _At:
     set = _written
 
     def __getattr__(self, name: str) -> Any:
-        operation = getattr(np, name)  # add, subtract, multiply or divide
-        return lambda y, **how: self._written(operation(self.x[self.where], y), **how)
+        # Add, subtract, multiply or divide.
+        return lambda y, **how: self._written(getattr(np, name)(self.x[self.where], y), **how)
 
 
 class _Class:

@@ -301,7 +301,10 @@ def composite(name: str) -> Callable[[Any], Any]:
 
 
 def _carlson(powers: tuple[float, ...], *xs: Any) -> Any:
-    """Compute ∫ Π (t + x)^-p dt over t from 0 to ∞."""
+    """Compute ∫ Π (t + x)^-p dt over t from 0 to ∞; where it is 2/3 R_D(x, y, z), by SciPy."""
+    if sum(powers) == 2.5:
+        ascending = sorted(zip(powers, xs, strict=True), key=lambda pair: pair[0])
+        return u.elliprd(*[x for p, x in ascending for _ in range(round(2 * p))][:3]) / 1.5
     scale = sum(xs) / len(xs)
 
     def element(t: Any) -> Any:
@@ -357,8 +360,7 @@ def _in_first(x: Any, y: Any, z: Any) -> Any:
     alone = v.logical_and(v.logical_and(v.equal(y, 0), v.equal(z, 0)), x > 0)
     y = v.where(alone, 1.0, y)
     part = v.where(zero, 0.0, x * u.elliprd(y, z, v.where(zero, 1.0, x)))
-    beside = 0.25 * (u.elliprf(x, y, z) - part / 3)
-    return v.where(alone, 0.25 / v.sqrt(v.where(alone, x, 1.0)), beside)
+    return 0.25 * v.where(alone, 1 / v.sqrt(v.where(alone, x, 1.0)), u.elliprf(x, y, z) - part / 3)
 
 
 def _turns(phi: Any) -> tuple[Any, Any, Any]:
@@ -439,6 +441,11 @@ _ROOT = math.sqrt(2 * math.pi)
 _GAUSS = tuple(zip(*np.polynomial.legendre.leggauss(8), strict=True))
 
 
+def _polynomial(terms: Any, x: Any) -> Any:
+    """Compute Σ cₖ xᵏ."""
+    return functools.reduce(lambda y, c: y * x + c, reversed(terms))
+
+
 def _whole(k: Any) -> Any:
     """Round a number down to an integer, as some of these functions do."""
     return k if kind_of(k) == "int" else v.floor(k)
@@ -467,15 +474,34 @@ def bdtrc(k: Any, n: Any, p: Any) -> Any:
 
 
 def _student_density(df: Any, t: Any) -> Any:
-    return v.exp(-0.5 * (df + 1) * v.log1p(t * t / df) - v.betaln(0.5, 0.5 * df)) / v.sqrt(df)
+    scale = u.poch(0.5 * df, 0.5) / v.sqrt(math.pi * df)
+    return scale * v.exp(-0.5 * (df + 1) * v.log1p(t * t / df))
+
+
+# With w = 1/df and q = t², ∂F/∂df = t w² f Σ pₖ(q) wᵏ, of which these are the coefficients; they
+# follow from ∂(∂F/∂df)/∂t = ∂f/∂df.
+_STUDENT = (
+    (1 / 4, 1 / 4),
+    (0, 1 / 12, -1 / 12),
+    (-1 / 8, -1 / 24, -1 / 24, 1 / 24),
+    (0, -1 / 24, 1 / 120, 1 / 40, -1 / 40),
+    (1 / 4, 1 / 12, 1 / 30, 0, -1 / 60, 1 / 60),
+    (0, 1 / 12, -1 / 60, -3 / 140, -1 / 420, 1 / 84, -1 / 84),
+)
 
 
 def _student_shape(df: Any, t: Any) -> Any:
     """Differentiate F = 1/2 + ∫ f du, from 0 to t, in df.
 
-    Near 0, by Gauss's rule for the integral of f ∂log f/∂df. Elsewhere, for t > 0, from
-    F = 1 - I(z) / 2 with z = df / (df + t²), where I has the parameters df / 2 and 1/2.
+    For large df by a series. Near 0, by Gauss's rule for the integral of f ∂log f/∂df. Elsewhere,
+    for t > 0, from F = 1 - I(z) / 2 with z = df / (df + t²), where I has the parameters df / 2
+    and 1/2; for large df, these terms cancel.
     """
+    large = 1 + t * t < 0.01 * df
+    w, s = 1 / v.where(large, df, 1e3), v.where(large, t, 0.0)
+    factor = _polynomial([_polynomial(row, s * s) for row in _STUDENT], w)
+    series = _student_density(1 / w, s) * s * (w * w * factor)
+    df = v.where(large, 1.0, df)
     near = t * t < v.minimum(0.1 * df, 1.0)
     center = digamma_rise(0.5 * df, 0.5) - 1 / df
 
@@ -486,7 +512,8 @@ def _student_shape(df: Any, t: Any) -> Any:
     a, b = v.where(near, 0.5 * t, 0.0), v.where(near, 1.0, t)
     inside = 0.5 * a * sum(w * element(a * (1 + x)) for x, w in _GAUSS)
     shape = betainc_shape(0.5 * df, 0.5 + 0 * df, df / (df + b * b), 0)
-    return v.where(near, inside, -0.25 * v.sign(b) * shape - 0.5 * b / df * _student_density(df, b))
+    outside = -0.25 * v.sign(b) * shape - 0.5 * b / df * _student_density(df, b)
+    return v.where(large, series, v.where(near, inside, outside))
 
 
 def _chi_density(x: Any, df: Any, nc: Any) -> Any:
@@ -564,8 +591,7 @@ def _poch(y: Any, z: Any, m: Any) -> Any:
     a, b = v.where(left, z, 0.25), v.where(left, z + m, 1.0)
     turned = v.cos(math.pi * a) - v.sin(math.pi * a) / math.pi * v.digamma(1 - a)
     mirrored = v.gamma(b) * v.gamma(1 - a) * turned + v.where(left, y, 0.0) * v.digamma(b)
-    rise = digamma_rise(v.where(left, 1.0, z), v.where(left, 0.0, m))
-    return v.where(left, mirrored, y * rise)
+    return v.where(left, mirrored, y * digamma_rise(v.where(left, 1.0, z), v.where(left, 0.0, m)))
 
 
 _PARTIALS: dict[str, list[Any]] = {
@@ -675,6 +701,15 @@ _PARTIALS: dict[str, list[Any]] = {
     ],
 }
 
+
+def _of_ratio(near: Any, far: Any, dfn: Any, dfd: Any, x: Any) -> Any:
+    """Compute by z = dfn x / (dfd + dfn x), or 1 - z, whichever is less: the other rounds to 1."""
+    small = dfn * x < dfd
+    low, high = v.where(small, x, 1.0), v.where(small, 1.0, x)
+    below = near(0.5 * dfn, 0.5 * dfd, v.strong_multiply(low, dfn / (dfd + dfn * low)))
+    return v.where(small, below, far(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * high)))
+
+
 _OF_DISTRIBUTIONS: dict[str, Callable[..., Any]] = {
     "chdtr": lambda v_, x: v.gammainc(0.5 * v_, 0.5 * x),
     "chdtrc": lambda v_, x: v.gammaincc(0.5 * v_, 0.5 * x),
@@ -684,11 +719,8 @@ _OF_DISTRIBUTIONS: dict[str, Callable[..., Any]] = {
     "pdtrc": lambda k, m: v.gammainc(in_precision(_whole(k) + 1, m), m),
     "nbdtr": lambda k, n, p: v.betainc(_cut(n, p), _cut(k, p) + 1, p),
     "nbdtrc": lambda k, n, p: u.betaincc(_cut(n, p), _cut(k, p) + 1, p),
-    # By z, or 1 - z = dfd / (dfd + dfn x), of the beta function, neither as a difference.
-    "fdtr": lambda dfn, dfd, x: v.betainc(
-        0.5 * dfn, 0.5 * dfd, v.strong_multiply(x, dfn / (dfd + dfn * x))
-    ),
-    "fdtrc": lambda dfn, dfd, x: v.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x)),
+    "fdtr": lambda dfn, dfd, x: _of_ratio(v.betainc, u.betaincc, dfn, dfd, x),
+    "fdtrc": lambda dfn, dfd, x: _of_ratio(u.betaincc, v.betainc, dfn, dfd, x),
     "gdtria": lambda p, b, x: u.gammaincinv(b, p) / x,
     "gdtrix": lambda a, b, p: u.gammaincinv(b, p) / a,
     "chdtri": lambda v_, p: 2 * u.gammainccinv(0.5 * v_, p),
@@ -828,9 +860,13 @@ _DEGREE = math.pi / 180
 
 @composite("agm")
 def agm(a: Any, b: Any) -> Any:
-    """Compute π a / (2 K) with the modulus 1 - (b / a)²: 19.8.5."""
-    ratio = b / a
-    return 0.5 * math.pi * a / v.ellipkm1(ratio * ratio)
+    """Iterate the two means: 19.8.1. They meet after 15 steps, however far they are apart."""
+    zero = v.logical_or(v.equal(a, 0), v.equal(b, 0))
+    x, y = v.where(zero, 1.0, a), v.where(zero, 1.0, b)
+    for _ in range(15):
+        mean = 0.5 * x + 0.5 * y
+        x, y = mean, mean * v.sqrt(x / mean * (y / mean))
+    return v.where(zero, v.sqrt(v.where(zero, a, 1.0)) * v.sqrt(v.where(zero, b, 1.0)), y)
 
 
 @composite("voigt_profile")
@@ -851,8 +887,7 @@ def _zetac(_y: Any, x: Any) -> Any:
     s = v.where(left, 1 - x, 2.0)
     value = v.zeta(s, 1.0)
     mirror = 2 * v.exp(-s * math.log(2 * math.pi)) * v.gamma(s)
-    angle = 0.5 * math.pi * s
-    rate = math.log(2 * math.pi) - v.digamma(s)
+    angle, rate = 0.5 * math.pi * s, math.log(2 * math.pi) - v.digamma(s)
     by_s = mirror * (
         v.cos(angle) * (zeta_shape(s, 1.0) - rate * value) - 0.5 * math.pi * v.sin(angle) * value
     )
@@ -874,10 +909,7 @@ def _near(x: Any, terms: list[float], far: Any) -> Any:
     """Compute Σ cₖ x^(2k) near 0, where the quotient far(x) loses digits, and far(x) elsewhere."""
     near = v.abs(x) < 1
     small = v.where(near, x, 0.0)
-    square, total = small * small, 0.0
-    for c in reversed(terms):
-        total = total * square + c
-    return v.where(near, total, far(v.where(near, 1.0, x)))
+    return v.where(near, _polynomial(terms, small * small), far(v.where(near, 1.0, x)))
 
 
 # Coefficients of berp(x) / x and beip(x) / x: 10.65.1.

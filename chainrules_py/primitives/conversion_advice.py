@@ -196,8 +196,12 @@ class Line:
         for each in () if name in _CONSTANT else ast.iter_child_nodes(node):
             yield from self.traced(each)
 
-    def over(self) -> Iterator[tuple[str, str, type]]:
-        """Yield values on the line whose differentiation is over: name, description, container."""
+    def over(self) -> Iterator[tuple[str, str, type, bool]]:
+        """Yield values on the line whose differentiation is over, by their names.
+
+        Beside the name stand the description, the container, and whether an outer differentiation
+        that goes on traces the value.
+        """
         for each in ast.walk(self.augmented or self.node or ast.Pass()):
             if isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)):
                 held = self.resolved(each)
@@ -208,6 +212,7 @@ class Line:
                         ast.unparse(each) + "[0]" * (x is not held),
                         picture(x.__payload__),
                         type(of),
+                        not getattr(x.__payload__, "is_over", True),
                     )
 
     @property

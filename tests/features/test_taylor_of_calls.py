@@ -11,7 +11,14 @@ import scipy.linalg
 import scipy.stats
 
 import chainrules_scipy
-from chainrules_py import NotDifferentiableError, TracerError, primitive
+from chainrules_py import (
+    NotDifferentiableError,
+    TracerError,
+    frule,
+    primitive,
+    rrule,
+    scalar_rule,
+)
 from chainrules_tape import jvp
 from chainrules_tape.tools import numeric_rule, taylor
 from tests.surface.calls import names_with_calls, surface_calls
@@ -168,3 +175,25 @@ def test_a_derivative_that_nobody_stated_is_no_coefficient(order):
     numeric_rule(wave)
     with pytest.raises(NotDifferentiableError, match="numeric rule"):
         taylor(lambda x: wave(x), 0.3, 1.0, order)
+
+
+def _scaled_by(x, form):
+    """Multiply by x in a primitive that captures it."""
+    scaled = primitive(lambda z: x * z)
+    if form == "scalar_rule":
+        scalar_rule(scaled, lambda y, z: x)
+    elif form == "frule":
+        frule.register(scaled)(lambda ts, z: (x * z, x * ts[0]))
+    elif form == "rrule":
+        rrule.register(scaled)(lambda z: (x * z, lambda c: (x * c,)))
+    elif form == "slope alone":
+        scaled = primitive(lambda z: 3.0 * z)
+        scalar_rule(scaled, lambda y, z: x)
+    return scaled(x)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("form", ["scalar_rule", "frule", "rrule", "slope alone"])
+def test_a_rule_that_captures_the_variable_of_a_series_is_refused(form, order):
+    with pytest.raises(TracerError, match="is no operand of it"):
+        taylor(lambda x: _scaled_by(x, form), 3.0, 1.0, order)

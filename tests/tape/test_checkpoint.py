@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chainrules_py import LinearMap, MutationError, Tangent, primitive, rule
+from chainrules_py import LinearMap, MutationError, Tangent, frule, primitive, rrule, rule
 from chainrules_tape import (
     Tape,
     checkpoint,
@@ -598,3 +598,16 @@ def test_generators_are_known_before_a_process_has_met_an_array():
         "    assert grad(draw)(1.0) == second * np.cos(second)\n"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("constructor", [frule, rrule])
+@pytest.mark.parametrize("inner", [grad, lambda f: lambda y: jvp(f, (y,), (1.0,))[1]])
+def test_the_first_use_of_a_rule_of_one_mode_may_be_inside(constructor, inner):
+    """That it is linear is tested once, by calls that are not recorded."""
+    wave = primitive(lambda x: np.sin(x))
+    if constructor is frule:
+        frule.register(wave)(lambda ts, x: (wave(x), np.cos(x) * ts[0]))
+    else:
+        rrule.register(wave)(lambda x: (wave(x), lambda c: (np.cos(x) * c,)))
+    slope = grad(checkpoint(lambda y: inner(wave)(y)))(0.5)
+    assert slope == pytest.approx(-np.sin(0.5))

@@ -23,6 +23,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
     array_of,
     attribute,
+    complex_of,
     of_phase,
     of_values,
     readable,
@@ -170,7 +171,8 @@ def _eigen(name: str) -> Callable[..., Any]:
         known, vectors = found if wants else (found, None)
         w, u = operation(_dense(A))
         at = _matched(readable(w), known)
-        return (w[at], of_phase(u[:, at], vectors)) if wants else w[at]
+        w = w[at] if name == "eigsh" else complex_of(w[at])
+        return (w, of_phase(u[:, at], vectors)) if wants else w
 
     return place(theirs, function)
 

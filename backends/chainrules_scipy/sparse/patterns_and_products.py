@@ -190,8 +190,7 @@ def sparse_product_operations(data: Array, x: Array, *, pattern: Pattern) -> Any
     """Compute the product by operations, for arrays of any library, as sums over rows."""
     rows, columns = pattern.rows_columns
     data = data if len(x.shape) == 1 else v.expand_dims(data, axis=1)
-    parts = data * v.take(x, columns, axis=0)
-    return added_up(parts, rows, (pattern.shape[0], *x.shape[1:]))
+    return added_up(data * v.take(x, columns, axis=0), rows, (pattern.shape[0], *x.shape[1:]))
 
 
 @sampled.implement

@@ -44,8 +44,7 @@ def _in_double(function: Any) -> Any:
     """Make a method of distributions compute in double precision at least, as SciPy does."""
 
     def double(x: Any) -> Any:
-        is_longer = getattr(x, "dtype", None) == np.longdouble
-        return x if is_longer else of_precision(x, np.dtype(float))
+        return x if getattr(x, "dtype", None) == np.longdouble else of_precision(x, np.dtype(float))
 
     @functools.wraps(function)
     def method(*args: Any, **options: Any) -> Any:

@@ -78,8 +78,7 @@ class _Call:
         self.dist, self.x, self.loc, self.scale = dist, array_of(x), array_of(loc), array_of(scale)
         self.shapes = tuple(map(array_of, shapes))
         self.plain_shapes = tuple(map(asked, self.shapes))
-        valid = method_of(dist, "_argcheck", *self.shapes)
-        self.valid = truths(valid) & (asked(self.scale) > 0)
+        self.valid = truths(method_of(dist, "_argcheck", *self.shapes)) & (asked(self.scale) > 0)
         place = (self.x, self.loc, self.scale)
         shape = np.broadcast_shapes(*map(np.shape, (*place, *self.shapes)))
         if np.broadcast_shapes(self.valid.shape, *map(np.shape, place)) != shape:
@@ -110,8 +109,9 @@ class _Call:
         self, inside: Any, known: Callable[[], Any], compute: _Compute, *first: Any
     ) -> Any:
         """Compute from its operands, after given first ones, at the elements that are inside."""
-        operands = (*first, self.x, self.loc, self.scale, *self.shapes)
-        return _where_inside(inside, known, compute, operands)
+        return _where_inside(
+            inside, known, compute, (*first, self.x, self.loc, self.scale, *self.shapes)
+        )
 
 
 _ALL = "the density and the distribution function"
@@ -159,8 +159,11 @@ def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
 
 def _general(dist: Any) -> Any:
     """Return the class from which a distribution inherits its general methods."""
-    is_discrete = isinstance(dist, scipy.stats.rv_discrete)
-    return scipy.stats.rv_discrete if is_discrete else scipy.stats.rv_continuous
+    return (
+        scipy.stats.rv_discrete
+        if isinstance(dist, scipy.stats.rv_discrete)
+        else scipy.stats.rv_continuous
+    )
 
 
 def _is_users(dist: Any) -> bool:
@@ -195,11 +198,11 @@ def _density(name: str, compute: _Compute) -> Any:
     return _named(method, name, f"Compute what ``rv_continuous.{name}`` does.")
 
 
-def _logpdf(dist: Any, _: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+def _log_density_at(dist: Any, _: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
     return _log_density(dist, (x - loc) / scale, *shapes) - v.log(scale)
 
 
-def _pdf(dist: Any, at_end: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+def _density_at(dist: Any, at_end: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
     z = x - loc  # over the scale with derivative 0 in that at 0, also if the slope is infinite
     zero = truths(asked(z) == 0)
     z = v.where(zero, v.strong_multiply(z, 1 / scale), z / scale) if zero.any() else z / scale
@@ -214,7 +217,7 @@ def _pdf(dist: Any, at_end: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> 
     )
 
 
-logpdf, pdf = _density("logpdf", _logpdf), _density("pdf", _pdf)
+logpdf, pdf = _density("logpdf", _log_density_at), _density("pdf", _density_at)
 
 
 def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:

@@ -240,8 +240,7 @@ def _variance(x: Any, *, correction: Any = 0, nan_policy: str = "propagate", **h
         biased = _variance(x, nan_policy=nan_policy, **how)
         return biased * (n / np.where(n > readable(correction), n - correction, np.nan))
     if nan_policy != "omit":
-        theirs = followed(private("_xp_var"))
-        return theirs(x, correction=correction, nan_policy=nan_policy, **how)
+        return followed(private("_xp_var"))(x, correction=correction, nan_policy=nan_policy, **how)
     axis, keepdims = how.get("axis"), how.get("keepdims", False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # for too few numbers, as SciPy
@@ -344,8 +343,7 @@ def boxcox_llf(
     size = np.mean(readable(logs), axis=axis, keepdims=True)
     spread = v.log(v.var(v.boxcox(x / np.exp(size), lmb), axis=axis, keepdims=keepdims))
     spread = spread + 2 * lmb * (size if keepdims else np.squeeze(size, axis))
-    known = (lmb - 1) * v.sum(logs, axis=axis, keepdims=keepdims)
-    return known - x.shape[axis] / 2 * spread
+    return (lmb - 1) * v.sum(logs, axis=axis, keepdims=keepdims) - x.shape[axis] / 2 * spread
 
 
 FOLLOWED |= {"pmean": pmean, "boxcox_llf": boxcox_llf}

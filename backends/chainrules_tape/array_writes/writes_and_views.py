@@ -573,7 +573,8 @@ def refuse_inner(x: Any, value: Any) -> None:
             raise TracerError(
                 f"{describe(inner)} is written into {describe(x)}, which comes from outside of the "
                 f"differentiation: it would hold a traced value when that is over; make the "
-                f"buffer inside, as b = np.zeros_like(x, shape=n), or return the value"
+                f"buffer inside, of the value v that is written, as b = np.zeros_like(v, shape=n) "
+                f"or b = b + np.zeros_like(v, shape=b.shape), or return the value"
             )
 
 

@@ -253,14 +253,17 @@ class Closed:
 def refuse_over(of_block: bool = False) -> NoReturn:
     """Raise because a value is used whose differentiation is over: that of a ``with`` block."""
     line = Line(caller())
-    name, shown, container = next(
-        line.over(), ("what this line computes with", "a traced value", type(None))
+    name, shown, container, goes_on = next(
+        line.over(), ("what this line computes with", "a traced value", type(None), False)
     )
     whole, inside = name.rpartition("[")[0], "[:]" * (container is list)
     # What is global must not be assigned to: the name would be local in all of the function.
     write = (
         "move this line into the 'with Tape()' block"
         if of_block
+        else "return it beside the result, as by grad(f, has_aux=True): an outer derivative "
+        "depends on it"
+        if goes_on
         else "give ignore_derivatives(x) where x is handed in, as to grad(f)(x)"
         if " " in name
         else f"write {whole}{inside} = [ignore_derivatives(y) for y in {whole}] before this line"

@@ -311,6 +311,12 @@ class Series(ArrayLike):
             return series(first, level, terms)
         given = tuple([t for t, w in zip(ts, bound.wanted, strict=True) if w])
         y, y_dot = bound.run(given, *xs, **options)
+        if primitive.has_body and order > 1:  # one term shows whether it captured the variable
+            first = map_leaves(lambda x: _cut(x, level, 1), operands)
+            self._by_rule(primitive, primal, first, options, 1)
+        elif primitive.has_body:
+            for x in find_tracers((y, unthunk(y_dot))):
+                primitive.unmixed(series(x, level, ()))
         made = _integrated(y, unthunk(y_dot), level, order)
         _known[level][id(made), order - 1] = y, made
         return made
@@ -338,7 +344,7 @@ class Series(ArrayLike):
         leaves, tree = flatten(first)
         columns = zip(*[flatten(t)[0] for t in terms], strict=True)
         made = [series(y, level, ts) for y, ts in zip(leaves, columns, strict=True)]
-        return unflatten(tree, made)
+        return operation.unmixed(unflatten(tree, made))
 
 
 _known: dict[int, dict[Any, tuple[Any, Any]]] = {}

@@ -621,6 +621,72 @@ def test_a_traced_value_that_is_stored_is_said():
         compiled(X)
 
 
+def _by_default(x, held={}):  # noqa: B006
+    held[len(held)] = x
+    return np.sum(x) * len(held)
+
+
+def _by_keyword(x, *, held=[]):  # noqa: B006
+    held.append(x)
+    return np.sum(x) * len(held)
+
+
+def _counted(held, x):
+    held.k = getattr(held, "k", 0) + 1
+    return np.sum(x) * held.k
+
+
+OF_PASSED = {
+    "a default": lambda: copy_of(_by_default),
+    "a default by keyword": lambda: copy_of(_by_keyword),
+    "a default of a helper": lambda: functools.partial(
+        lambda helper, x: 2.0 * helper(x), copy_of(_by_default)
+    ),
+    "an argument of a partial": lambda: functools.partial(_counted, types.SimpleNamespace()),
+}
+
+
+def copy_of(f):
+    """Copy a function with its defaults, which it writes to."""
+    made = types.FunctionType(f.__code__, f.__globals__, f.__name__)
+    made.__defaults__ = copy.deepcopy(f.__defaults__)
+    made.__kwdefaults__ = copy.deepcopy(f.__kwdefaults__)
+    return made
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("name", OF_PASSED)
+def test_what_a_function_writes_to_what_it_is_passed_is_written_once(name, target):
+    plain, compiled = OF_PASSED[name](), compile(OF_PASSED[name](), target=target)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecordingWarning)
+        for _ in range(4):
+            assert compiled(X) == plain(X)
+
+
+def test_what_is_passed_beforehand_is_compared():
+    scaled, items = types.SimpleNamespace(k=1.0), [1.0]
+    calls = [
+        compile(grad(lambda x, held=scaled: np.sum(x * held.k))),
+        compile(functools.partial(lambda held, x: x * held.k, scaled)),
+        compile(functools.partial(lambda held, x: np.ones(5) * sum(held), items)),
+    ]
+    for f in calls:
+        f(np.ones(5))
+    scaled.k = 5.0
+    items.append(4.0)
+    for f in calls:
+        np.testing.assert_array_equal(f(np.ones(5)), 5.0 * np.ones(5))
+
+
+def test_the_order_of_a_captured_dict_is_compared():
+    held = {"a": 1.0, "b": 2.0}
+    f = compile(lambda x: np.concatenate([x * k for k in held.values()]))
+    f(np.ones(1))
+    held["a"] = held.pop("a")
+    np.testing.assert_array_equal(f(np.ones(1)), [2.0, 1.0])
+
+
 def _decays(y):
     k = math.exp(-y[0])
     y += 1.0

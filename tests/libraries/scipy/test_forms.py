@@ -15,6 +15,7 @@ import scipy.linalg
 import scipy.ndimage
 import scipy.optimize
 import scipy.signal
+import scipy.sparse.linalg
 import scipy.stats
 
 import chainrules_scipy
@@ -108,6 +109,12 @@ FORMS["boxcox_llf, of a large power"] = (
     lambda x: scipy.stats.boxcox_llf(-8.0, x),
     np.array([198.0, 233.0, 233.0, 392.0]),
 )
+FORMS["eigs, real ones"] = (
+    lambda x: scipy.sparse.linalg.eigs(
+        scipy.sparse.diags_array(x).tocsc(), k=2, v0=np.ones(6), return_eigenvectors=False
+    ),
+    np.arange(1.0, 7.0),
+)
 FORMS["linprog, a column"] = (
     lambda b: scipy.optimize.linprog([-1.0, -1.0], A_ub=_rows, b_ub=b).x,
     np.array([[3.0], [4.0]]),
@@ -128,9 +135,30 @@ def test_forms(name: str) -> None:
     with chainrules_scipy.install():
         y, y_dot = jvp(f_parts, (x,), (t,))
     for i, truth in enumerate(known):
-        assert y[i].shape == truth.shape
+        assert (y[i].shape, y[i].dtype) == (truth.shape, truth.dtype)
         np.testing.assert_allclose(y[i], truth, atol=1e-12)
         np.testing.assert_allclose(y_dot[i], (after[i] - before[i]) / 2e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "a", [STACK[0, 0], STACK[0, 0] + 1j * STACK[0, 1]], ids=["real", "complex"]
+)
+def test_left_eigenvectors_are_as_lapack_turns_them(a: Any) -> None:
+    def vectors(a: Any) -> Any:
+        return scipy.linalg.eig(a, left=True, right=False)[1]
+
+    way = STACK[1, 0] if a.dtype.kind == "f" else STACK[1, 0] + 1j * STACK[1, 1]
+    weights = STACK[1, 1] + 1j * STACK[1, 2]
+    ahead = lambda f: (f(a + 1e-5 * way) - f(a - 1e-5 * way)) / 2e-5
+    assert np.iscomplex(vectors(a)).any()
+    with chainrules_scipy.install():
+        slope = lambda a: jvp(vectors, (a,), (way,))[1]
+        found, second = slope(a), jvp(slope, (a,), (way,))[1]
+        back = np.vdot(vjp(vectors, a)[1](weights), way).real
+        np.testing.assert_allclose(second, ahead(slope), rtol=1e-5, atol=1e-6)
+    truth = ahead(vectors)
+    np.testing.assert_allclose(found, truth, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(back, np.vdot(weights, truth).real, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

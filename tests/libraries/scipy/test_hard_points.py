@@ -8,6 +8,7 @@ or it is named here.
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import mpmath as mp
 import numpy as np
@@ -103,3 +104,45 @@ def test_zeta_left_of_zero(x):
     for f in (special.zeta, special.zetac):
         assert grad(f)(x) == pytest.approx(float(mp.diff(mp.zeta, x)), rel=1e-12)
         assert grad(grad(f))(x) == pytest.approx(float(mp.diff(mp.zeta, x, 2)), rel=1e-10)
+
+
+def student(df: Any, t: Any) -> Any:
+    """Compute ∫ f du from 0 to t."""
+    scale = mp.exp(mp.loggamma(df / 2 + 0.5) - mp.loggamma(df / 2)) / mp.sqrt(mp.pi * df)
+    return scale * mp.quad(lambda u: (1 + u * u / df) ** (-(df + 1) / 2), [0, t])
+
+
+def f_above(n: Any, d: Any, x: Any) -> Any:
+    return mp.betainc(d / 2, n / 2, 0, d / (d + n * x), regularized=True)
+
+
+FAR: dict[str, tuple[Any, int, float, list[tuple[float, ...]]]] = {
+    "agm": (mp.agm, 2, 1e-12, [(1e-100, 1.0), (1.0, 1e-12), (2.0, 3.0)]),
+    "stdtr": (student, 2, 1e-11, [(150.0, 0.3), (1e4, -1.0), (1e6, 3.0), (1e9, -1.0)]),
+    "fdtrc": (f_above, 2, 1e-5, [(2.0, 10.0, 1e-8), (1.0, 30.0, 1e-12), (3.0, 0.5, 1e20)]),
+    "fdtr": (lambda *xs: -f_above(*xs), 2, 1e-12, [(3.0, 0.5, 1e20)]),
+    "elliprc": (mp.elliprc, 1, 1e-13, [(1.0, 1e-13), (1e-13, 1.0), (1.0, 1.0)]),
+    "elliprf": (mp.elliprf, 1, 1e-13, [(1.0, 1e-8, 0.3), (1.0, 2.0, 3.0)]),
+}
+"""Functions, up to which order their partials are right, how precisely, and where."""
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_operands_of_very_different_sizes(name: str):
+    exact, orders, rtol, places = FAR[name]
+    for xs, k in [(at, k) for at in places for k in range(len(at))]:
+        f = lambda y, xs=xs, k=k: getattr(special, name)(*xs[:k], y, *xs[k + 1 :])
+        with mp.workdps(60):
+            x = mp.mpf(xs[k])
+            by = lambda y, xs=xs, k=k: exact(*map(mp.mpf, xs[:k]), y, *map(mp.mpf, xs[k + 1 :]))
+            truth = [
+                float(mp.diff(by, x, n, h=x * mp.mpf(10) ** -12)) for n in range(1, orders + 1)
+            ]
+        found = [grad(f)(xs[k]), grad(grad(f))(xs[k])][:orders]
+        np.testing.assert_allclose(found, truth, rtol=rtol, err_msg=f"{xs}, {k}")
+
+
+@pytest.mark.parametrize("other", [1e-5, 2.0, 1e5])
+def test_agm_beside_zero_is_constant_in_the_other_operand(other):
+    assert grad(special.agm, (0, 1))(other, 0.0) == (0.0, np.inf)
+    assert grad(special.agm, (0, 1))(0.0, other) == (np.inf, 0.0)

@@ -235,3 +235,19 @@ def test_a_loss_that_is_kept_keeps_no_records(call: Any) -> None:
     gc.collect()
     assert len(losses) == len(arrays) > 0
     assert [ref() for ref in arrays] == [None] * len(arrays)
+
+
+def test_a_stored_value_that_an_outer_derivative_depends_on_is_to_be_returned() -> None:
+    def f(x: float, returns: bool) -> Any:
+        seen: list[Any] = []
+
+        def inner(z: Any) -> Any:
+            seen.append(z * x)
+            return (z * z * x, z * x) if returns else z * z * x
+
+        found = grad(inner, has_aux=returns)(2.0)
+        return found[0] * found[1] if returns else found * seen[-1]
+
+    with pytest.raises(TracerError, match=r"return it beside .* grad\(f, has_aux=True\)"):
+        grad(f)(0.7, False)
+    assert math.isclose(grad(f)(0.7, True), 16 * 0.7)  # of 4 x 2 x
