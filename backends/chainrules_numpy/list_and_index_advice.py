@@ -232,8 +232,9 @@ def of_reduced(line: Line) -> str | None:
     of: Any = getattr(getattr(line.node, "func", None), "value", None)
     if of is None or isinstance(line.value_of(of), ModuleType | np.ufunc):
         of = next(iter(getattr(line.node, "args", ())), None)
-    held = of is not None and (_held(line.resolved(of)) or any(line.traced(of)))
-    return _stacked(line) or of_elements(line, of) if held else None
+    if of is None or not (_held(line.resolved(of)) or any(line.traced(of))):
+        return None
+    return _stacked(line) or of_elements(line, of)
 
 
 def _with_dtype(line: Line, call: Any) -> Line | None:
