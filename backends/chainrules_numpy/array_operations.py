@@ -445,7 +445,9 @@ def stack_numbers(*numbers: Scalar, axis: int = 0) -> Any:
 def sort_numpy(
     x: np.ndarray, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Any:
-    """Sort; a descending sort is an ascending one, reversed."""
+    """Sort; a descending sort is an ascending one, reversed, or of -x, which leaves NaN last."""
+    if descending and x.dtype.kind in "fc":
+        return -np.sort(-x, axis, stable=stable)
     y = np.sort(x, axis, stable=stable)
     return np.flip(y, axis) if descending else y
 
@@ -455,7 +457,8 @@ def argsort_numpy(
     x: np.ndarray, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Any:
     """Return the sorting order; reversing before and after keeps equal elements in order."""
-    if not descending or not x.ndim:
-        return np.argsort(x, axis, stable=stable)
+    is_float = x.dtype.kind in "fc"
+    if not descending or not x.ndim or is_float:
+        return np.argsort(-x if descending and is_float else x, axis, stable=stable)
     backwards = np.argsort(np.flip(x, axis), axis, stable=stable)
     return np.flip(x.shape[axis] - 1 - backwards, axis)

@@ -98,6 +98,15 @@ def test_integers_and_booleans():
     assert rrule(v.sort, np.array([True, False]))[1](np.zeros(2))[0] is NoTangent()
 
 
+@pytest.mark.parametrize("x", [[1.0, np.nan, 3.0, 2.0, 3.0], [1 + 1j, np.nan, 1 - 1j, 3.0, 3.0]])
+def test_nan_is_the_last_of_a_descending_sort_too(x):
+    x, known = np.array(x), [2, 4, 3, 0, 1] if x[2] == 3 else [3, 4, 0, 2, 1]
+    assert v.argsort(x, descending=True).tolist() == known
+    y, pullback = vjp(lambda x: v.sort(x, descending=True), x)
+    np.testing.assert_array_equal(y, x[known])
+    np.testing.assert_array_equal(pullback(np.arange(5.0) + 0 * y[0])[0][known], np.arange(5.0))
+
+
 @pytest.mark.skipif(
     np.lib.NumpyVersion(np.__version__) < "2.5.0", reason="NumPy has descending= since 2.5"
 )
