@@ -163,7 +163,8 @@ for _ufunc, _sign in ((np.add, 1), (np.subtract, -1)):
 
 
 _INSTEAD = {
-    "resize": "write np.resize(x, shape), or x = np.concatenate([x, more])",
+    "resize": "write x = np.reshape(np.pad(np.ravel(x), (0, more)), shape) for more elements, "
+    "x = np.reshape(np.ravel(x)[:n], shape) for fewer",
     "setfield": "write x[...] = values + 1j * x.imag",
     "byteswap": "it changes bytes, not numbers; read the data in its own byte order before",
     "itemset": "write x[i] = value",

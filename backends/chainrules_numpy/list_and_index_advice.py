@@ -633,7 +633,8 @@ def _black_box(line: Line) -> str | None:
     maps = [
         "LinearMap(lambda t: D * t, lambda c: D * c)" if each else "NoTangent()" for each in traced
     ]
-    made = f"lambda {xs}: {name}({xs})"  # the rule of a function with options has them, too
+    given = [k for k in getattr(line.node, "keywords", ()) if not any(line.traced(k.value))]
+    made = f"lambda {xs}: {name}({', '.join([xs, *map(ast.unparse, given)])})"
     rule = f"rule(f)(lambda {xs}: (f({xs}), [{', '.join(maps)}]))"
     return f"make it an operation, f = primitive({made}), and {rule}, with D its derivative"
 

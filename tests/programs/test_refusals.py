@@ -340,6 +340,12 @@ TOLD = {
     "grad(sum)(Decimal(2))": "give a float, as float(x)",
     "grad(sum)(Modelled(1.0))": "give a dict of them, as x.model_dump()",
     "grad(np.sum)(Measured(TWO))": "give x.magnitude, the numbers",
+    "grad(lambda x: scipy.stats.expectile(x, alpha=0.3))(TWO)": (
+        "primitive(lambda x: scipy.stats.expectile(x, alpha=0.3))"
+    ),
+    "grad(lambda x: (x * 1).resize((2, 2), refcheck=False))(TWO)": (
+        "np.reshape(np.pad(np.ravel(x), (0, more)), shape)"
+    ),
     "grad(lambda x: torch.sin(x))(1.0)": "use np.sin(x)",
     "grad(lambda x: torch.tensor(x))(1.0)": "use x",
     "grad(lambda x: (jnp.ones(2) * x).ptp())(TWO)": "use np.ptp(jnp.ones(2) * x)",
