@@ -67,7 +67,7 @@ class PythonProtocols(Tracer):
         like = getattr(x, "payload", x)  # what a compiler records has its layout in its payload
         made = (
             np.empty_like(like, object)
-            if like.flags.forc
+            if copy is True or like.flags.forc
             # NumPy copies an array with gaps where it wants one without.
             else np.empty_like(np.broadcast_to(like[..., None], (*like.shape, 2)), object)[..., 0]
         )

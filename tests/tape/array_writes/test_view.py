@@ -620,7 +620,7 @@ def test_a_write_that_what_asarray_gave_would_show_is_refused(name, write):
 @pytest.mark.parametrize(
     "part", [lambda y: y[:, 0], lambda y: y[::2], lambda y: y.T, lambda y: y[::-1].T[:1]]
 )
-@pytest.mark.parametrize("made", [np.ascontiguousarray, np.asfortranarray])
+@pytest.mark.parametrize("made", [np.array, np.ascontiguousarray, np.asfortranarray])
 def test_what_numpy_copies_to_be_without_gaps_is_written_to(made, part):
     x = np.arange(1.0, 9.0).reshape(4, 2)
     copies = not np.shares_memory(made(part(x)), x)
