@@ -54,7 +54,7 @@ class PythonProtocols(Tracer):
         """
         shape = getattr(self, "shape", ())
         if not self._is_plain(2) and becomes_element(self, made=not shape):
-            if not shape:
+            if not shape and not type_info(type(self)).is_array:
                 raise MemberError("__array__")
             if "stride_tricks" not in caller().f_globals.get("__name__", ""):
                 return self._as_elements
@@ -71,7 +71,7 @@ class PythonProtocols(Tracer):
             # NumPy copies an array with gaps where it wants one without.
             else np.empty_like(np.broadcast_to(like[..., None], (*like.shape, 2)), object)[..., 0]
         )
-        made[...] = np.array([*self])
+        made[...] = np.array([*self]) if made.ndim else self[()]
         if copy is not True and dtype is None:
             self.lend(made)
         return made

@@ -637,6 +637,20 @@ def test_what_numpy_copies_to_be_without_gaps_is_written_to(made, part):
         np.testing.assert_allclose(np.ravel(slope), truth, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("made", [np.asarray, np.asanyarray, np.ascontiguousarray])
+def test_what_asarray_gives_of_an_array_without_axes_is_not_written_to(made):
+    def f(x):
+        y = made(x)
+        y *= 3.0
+        return x * x
+
+    point = np.array(2.0)
+    assert np.shares_memory(point, made(point))
+    with pytest.raises(MutationError, match="copy"):
+        grad(f)(point)
+    assert grad(lambda x: np.sum(np.asarray(x) * np.array([x, 1.0])))(point) == 5.0
+
+
 @pytest.mark.parametrize("write", WRITES)
 def test_a_write_after_the_last_use_of_what_asarray_gave_is_seen(write):
     def written(x):
