@@ -103,8 +103,7 @@ class CompiledProgram:
         self.run, self.source = run, source
         self.steps, self.facts = steps, facts
         self.scope, self.guards, self.calls = scope, guards, calls
-        self.instead = ""
-        self.recurs = False
+        self.instead, self.recurs = "", False
         self.static: dict[str, str] = {}
         self.objects: frozenset[str] = frozenset()
 
@@ -178,20 +177,21 @@ class Making:
         self.entry = Entry(f, args, keywords, setting.static, setting.opaque, self.recorder, scope)
         self.recorder.arguments = self.entry.inputs
         self.guards = Guards(f, self.entry.given)
-        self.guards.contents += self.entry.contents
         self.recorder.outside = self.guards.arrays
 
     def recorded(self) -> CompiledProgram:
         """Record the function, and write its program."""
         recorder, entry, scope = self.recorder, self.entry, self.scope
         self.plain.result()
+        touched = [name for name, x, before in entry.contents if x.tobytes() != before]
+        self.guards.contents += [(name, x, x.tobytes()) for name, x, _ in entry.contents]
         if written := self.guards.written():
             raise Written(written)
         self.guards.check()
         try:
             y = map_leaves(joined, self.plain.f(*entry.args, **entry.keywords))
         finally:
-            written = self.guards.written() or entry.written()
+            written = self.guards.written() or entry.written() or touched
             self.guards.put_back()
         if written:
             raise Written(written)

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from chainrules_compile.errors import MISS, RecordingError, Unfit
-from chainrules_compile.guards import PLAIN, equal
+from chainrules_compile.guards import MOST_BYTES, PLAIN, equal
 from chainrules_compile.parameter_names import gathered, parameters_of
 from chainrules_compile.recorded_calls import Notes
 from chainrules_compile.recording_refusals import has_own, recordable
@@ -35,7 +35,7 @@ class Entry:
     given : dict
         Static arguments by their names, without small arrays.
     contents : list of tuple
-        Of each small array that is static: its name, itself, and its bytes.
+        Of each array that the function may write to: its name, itself, and its bytes.
     static : dict
         The texts of arguments that are static without being named in ``static=``.
     inputs : dict
@@ -304,6 +304,8 @@ class Entry:
         self._checks.append(text)
         if type(x) is np.ndarray:
             self._forms[text] = name, Form(x.dtype, x.shape, strides)
+            if x.nbytes <= MOST_BYTES and x.flags.writeable and not x.dtype.hasobject:
+                self.contents.append((name, x, x.tobytes()))
 
     def _at_once(self) -> list[str]:
         """Return the final checks; the writer may combine those of arrays into one."""
@@ -335,7 +337,6 @@ class Entry:
             )
         elif cls is np.ndarray and x.size <= SMALL and not x.dtype.hasobject:
             self._array(x, name)
-            self.contents.append((name, x, x.tobytes()))
             self._checks.append(f"{name}.tobytes() != {x.tobytes()!r}")
         else:
             self.given[name] = x

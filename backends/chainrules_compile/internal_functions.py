@@ -153,8 +153,7 @@ class Written:
     __slots__ = ("function", "keywords")
 
     def __init__(self, function: Any, keywords: tuple[str, ...] = ()) -> None:
-        self.function = function
-        self.keywords = keywords
+        self.function, self.keywords = function, keywords
 
     def __call__(self, x: Any, *rest: Any) -> Any:
         """Copy the array, and apply the function to the copy."""

@@ -704,8 +704,16 @@ def _grows(y):
     return y * 2.0
 
 
+def _by_another_name(y):
+    z = np.asarray(y)
+    z *= 3.0
+    return np.sum(y * y)
+
+
 @pytest.mark.parametrize("target", ["numpy", "c"])
-@pytest.mark.parametrize("f, static", [(_decays, ()), (_swaps, ()), (_grows, ("y",))])
+@pytest.mark.parametrize(
+    "f, static", [(_decays, ()), (_swaps, ()), (_grows, ("y",)), (_by_another_name, ())]
+)
 def test_an_argument_that_is_static_is_written_to_once_in_a_call(f, static, target):
     compiled = compile(f, target=target, static=static)
     for _ in range(3):
