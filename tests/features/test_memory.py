@@ -246,7 +246,7 @@ def test_a_chain_runs_as_many_steps_as_the_schedule_says(n, slots):
             x = np.sin(x) + 0.1 * k
         return np.sum(x)
 
-    found = grad(lambda x: np.sum(checkpoint_chain(step, n, slots=slots)(x)))(B)
+    found = grad(lambda x: np.sum(checkpoint_chain(step, np.int64(n), slots=slots)(x)))(B)
     np.testing.assert_array_equal(found, grad(plain)(B))
     assert len(runs) - n == repeated_steps(n, slots)
 

@@ -29,7 +29,7 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
-from chainrules_tape.tools import no_record
+from chainrules_tape.tools import no_record, taylor
 from tests.features.rows import feature
 
 A = np.array([1.0, 2.0, 3.0])
@@ -301,6 +301,8 @@ def test_what_is_computed_in_the_block_is_constant():
         np.testing.assert_allclose(tape.grad(partly_recorded(x), x).value, expected)
     with pytest.raises(TracerError, match="forward mode"):
         jvp(partly_recorded, (A,), (A,))
+    with pytest.raises(TracerError, match="Taylor series"):
+        taylor(partly_recorded, A, A, 1)
 
     def inside(x):
         with no_record():

@@ -260,8 +260,10 @@ def test_taylor_in_other_differentiation():
     np.testing.assert_allclose(curve[2], D * D + 2 * A * A)
     tenth = taylor(np.exp, 0.0, 1.0, 10)[10] * math.factorial(10)
     assert tenth == pytest.approx(1.0, rel=1e-14)
-    with pytest.raises(NotDifferentiableError, match="whole order"):
-        taylor(np.exp, 0.0, 1.0, 1.5)
+    assert taylor(np.exp, 0.0, 1.0, np.int64(1)) == [1.0, 1.0]
+    for order in (1.5, True, -1):
+        with pytest.raises(NotDifferentiableError, match="whole order"):
+            taylor(np.exp, 0.0, 1.0, order)
 
 
 # ------------------------------------------------------------------- rules from elsewhere
@@ -298,6 +300,14 @@ def v_leaves(x):
     return list(x.values()) if isinstance(x, dict) else [x]
 
 
+def test_a_derived_rule_follows_what_its_program_looks_up():
+    scale = 2.0
+    scaled = derive_rule(lambda x: scale * x, (1.0,))
+    scale = 5.0
+    assert value_and_grad(scaled)(1.0) == (5.0, 5.0)
+    assert jvp(scaled, (1.0,), (1.0,)) == (5.0, 5.0)
+
+
 @feature(21, "a rule stated as text", page="tools", best="PyTorch: derivatives.yaml")
 def test_a_rule_is_text():
     @primitive
@@ -317,6 +327,34 @@ def test_a_rule_is_text():
     assert grad(lambda x: np.sum(positive(x)))(np.array([-1.0, 1.0])).tolist() == [0.0, 1.0]
 
 
+FORMULAS = {
+    "solve": ("solve(S, y_bar)", np.linalg.solve),
+    "solve_triangular": (
+        "solve_triangular(S, y_bar, upper=True)",
+        lambda s, x: np.linalg.solve(np.triu(s), x),
+    ),
+    "negative": ("negative(y_bar)", lambda s, x: -x),
+    "positive": ("positive(y_bar)", lambda s, x: x),
+    "deg2rad": ("deg2rad(y_bar)", lambda s, x: x * math.pi / 180),
+    "dot": ("dot(S, y_bar)", np.dot),
+    "tensordot": ("tensordot(S, y_bar, axes=1)", np.dot),
+    "vecdot": ("vecdot(S, y_bar)", np.dot),
+    "inner": ("inner(y_bar, S)", np.dot),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_operations_that_are_linear_in_one_operand_are_formulas(name):
+    text, plain = FORMULAS[name]
+
+    @primitive
+    def f(x, S):
+        return x
+
+    text_rule(f, x=text, S="0")
+    np.testing.assert_allclose(vjp(lambda x: f(x, S), A)[1](D)[0], plain(S, D))
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -333,6 +371,8 @@ def test_a_rule_is_text():
         "(lambda: y_bar)()",
         "y_bar * z",
         "1 / y_bar",
+        "solve(y_bar, x)",
+        "dot(y_bar, y_bar)",
         "y_bar +",
         "",
     ],
@@ -370,6 +410,28 @@ def test_a_numeric_rule_warns_once_and_is_right_or_an_error():
             vjp(real, A * 1j)[1](A * 1j)
         with pytest.raises(NotDifferentiableError, match="of one array or number"):
             grad(numeric_rule(lambda x: {"a": np.sum(x), "b": (x, 3)}))(A)
+
+
+@pytest.mark.filterwarnings("ignore:the derivative of:UserWarning")
+def test_a_numeric_rule_of_complex_results_has_both_parts():
+    wave = numeric_rule(lambda x: np.exp(1j * x) * x)
+    slope = lambda x: np.exp(1j * x) * (1 + 1j * x)
+    np.testing.assert_allclose(jvp(wave, (A,), (D,))[1], slope(A) * D, rtol=1e-8)
+    y_bar = slope(D)
+    (pulled,) = vjp(wave, A)[1](y_bar)
+    np.testing.assert_allclose(pulled, np.real(np.conj(y_bar) * slope(A)), rtol=1e-8)
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    x = jax.numpy.ones(2)
+    pushed = jax.jvp(export(wave, to="jax"), (x,), (x,))[1]
+    np.testing.assert_allclose(pushed, [slope(1.0)] * 2, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:the derivative of:UserWarning")
+def test_a_numeric_rule_at_the_end_of_a_domain():
+    slope = grad(numeric_rule(lambda x: math.log(x)))(1e-3)
+    assert slope == pytest.approx(1e3, rel=1e-8)
+    with pytest.raises(NotDifferentiableError, match="sparsity=pattern"):
+        jacobian(numeric_rule(lambda x: x**2), sparsity="detect")(A)
 
 
 def numeric_in_torch(f, x):

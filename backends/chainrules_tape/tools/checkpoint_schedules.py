@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -50,10 +51,11 @@ def checkpoint_chain(
     >>> grad(checkpoint_chain(lambda x, k: x * (k + 1), 4, slots=2))(1.0)
     24.0
     """
-    if type(n) is not int or n < 0:
+    if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 0:
         raise ValueError(
             f"checkpoint_chain(step, {n!r}): n is how many steps there are, a whole number"
         )
+    n = int(n)
     if slots is not None:
         return _binomial(step, n, slots, segments)
     segments = max(1, math.isqrt(n)) if segments is None else segments

@@ -27,8 +27,8 @@ def no_record() -> Iterator[None]:
     Raises
     ------
     TracerError
-        In forward mode, whose tangents already exist, and in a function that JAX traces:
-        `chainrules_tape.stop_gradient` makes single values constant everywhere.
+        In forward mode and in a Taylor series, whose tangents already exist, and in a function that
+        JAX traces: `chainrules_tape.stop_gradient` makes single values constant everywhere.
     MutationError
         If the block writes to a value that the gradient goes through: its other elements would lose
         their gradient.
@@ -64,8 +64,8 @@ def _tape_of(run: Any) -> BareTape:
     tape = run if isinstance(run, BareTape) else getattr(run, "tape", None)
     if tape is None:
         raise TracerError(
-            "no_record() does not act in forward mode, whose tangents are there already; write "
-            "stop_gradient(x) for each value that is to count as constant"
+            "no_record() does not act in forward mode or a Taylor series, whose tangents are there "
+            "already; write stop_gradient(x) for each value that is to count as constant"
         )
     return tape
 

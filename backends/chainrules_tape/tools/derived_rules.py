@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -66,12 +67,8 @@ def derive_rule(f: Callable[..., Any], *samples: tuple[Any, ...]) -> Primitive[.
     operation.opaque = True
     body = operation.__wrapped__
 
-    def pulled(y_bar: Any, *xs: Any) -> Any:
-        return vjp(body, *xs)[1](y_bar)
-
-    def pushed(ts: Any, *xs: Any) -> Any:
-        return jvp(body, xs, ts)[1]
-
+    # The compiler follows what the arguments of a partial look up, and nothing in a library's code.
+    pulled, pushed = functools.partial(_pulled, body), functools.partial(_pushed, body)
     pull, push = compiled(pulled), compiled(pushed)
 
     def derived_rrule(*xs: Any) -> Any:
@@ -94,6 +91,14 @@ def derive_rule(f: Callable[..., Any], *samples: tuple[Any, ...]) -> Primitive[.
     state(operation, any_types(operation), source, RruleRecipe(derived_rrule, False))
     state(operation, any_types(operation), source, FruleRecipe(derived_frule, False))
     return operation
+
+
+def _pulled(f: Any, y_bar: Any, *xs: Any) -> Any:
+    return vjp(f, *xs)[1](y_bar)
+
+
+def _pushed(f: Any, ts: Any, *xs: Any) -> Any:
+    return jvp(f, xs, ts)[1]
 
 
 def _compare(operation: Primitive[..., Any], found: Any, expected: Any) -> None:

@@ -44,7 +44,8 @@ def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
     Parameters
     ----------
     f : callable
-        A function of real NumPy arrays and numbers that returns one array or number.
+        A function of real NumPy arrays and numbers that returns one array or number, which may be
+        complex.
 
     Returns
     -------
@@ -188,6 +189,8 @@ def _by_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
     def computed(t: Any, *xs: Any) -> Any:
         y = f(*map(_wide, (t, *xs)))
         home = next(filter(None, [type_info(type(x)).home for x in (t, *xs)]), None)
+        if home is not None and np.iscomplexobj(y):  # of a real tangent, with its precision
+            return home.asarray(y.real, dtype=t.dtype) + 1j * home.asarray(y.imag, dtype=t.dtype)
         return y if home is None else home.asarray(y, dtype=t.dtype)
 
     return computed
@@ -211,13 +214,19 @@ def _slope(f: Callable[[Any], Any], name: str, x: Any, x_dot: Any, rounds: bool)
         )
     size = np.max(np.abs(x_dot), initial=0.0)
     here = np.asarray(f(0.0))
+    if np.isnan(size):
+        raise NotDifferentiableError(
+            f"{name} has a numeric rule, which has no differences along NaN; to find which results "
+            f"depend on which operands, give jacobian the pattern, sparsity=pattern"
+        )
     if size == 0.0:
         return 0.0 * here
     scale = max(1.0, float(np.max(np.abs(x), initial=0.0))) / size
     moved = np.abs(np.asarray(x))[np.asarray(x_dot) != 0.0]
     least = np.min(moved, initial=scale * size, where=moved > 0.0) / size
     first = step = 1e-3 * scale
-    found, short, off = np.zeros(here.shape), np.zeros(here.shape), np.full(here.shape, np.inf)
+    found = np.zeros(here.shape, complex if here.dtype.kind == "c" else float)
+    short, off = np.zeros(here.shape), np.full(here.shape, np.inf)
     with np.errstate(all="ignore"):
         while np.any(off > _NEAR) and step >= 1e-6 * min(least, first):
             slope, apart = _differences(f, step, here, off > _NEAR)
@@ -239,7 +248,7 @@ def _slope(f: Callable[[Any], Any], name: str, x: Any, x_dot: Any, rounds: bool)
                 f"{name} has a numeric rule, and differences of it do not agree at {describe(x)}: "
                 f"it is not smooth there, or too noisy; state a rule"
             )
-        by_imaginary = _imaginary(f, 1e-30 * scale)
+        by_imaginary = None if found.dtype.kind == "c" else _imaginary(f, 1e-30 * scale)
         off = np.minimum(1e-6 * among + 1e3 * _EPS * np.abs(here) / short, _FAR * among)
         if by_imaginary is not None and np.all(np.abs(by_imaginary - found) <= off):
             return by_imaginary
@@ -283,8 +292,16 @@ def _is_of_small_steps(
 
 def _central(f: Callable[[Any], Any], h: float, here: Any) -> tuple[Any, Any]:
     """Return the central difference, and the difference of the two one-sided ones."""
-    ahead, behind = np.asarray(f(h)), np.asarray(f(-h))
+    ahead, behind = _shifted(f, h, here), _shifted(f, -h, here)
     return (ahead - behind) / (2.0 * h), (ahead + behind - 2.0 * here) / h
+
+
+def _shifted(f: Callable[[Any], Any], h: float, here: Any) -> Any:
+    """Return the result at a step; NaN where the body raises outside its domain, as `math.log`."""
+    try:
+        return np.asarray(f(h))
+    except (ArithmeticError, ValueError):
+        return np.full(here.shape, np.nan)
 
 
 def _imaginary(f: Callable[[Any], Any], h: float) -> Any:

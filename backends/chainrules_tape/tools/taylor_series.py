@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import numbers
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -56,6 +57,7 @@ from chainrules_py.extend import (
 )
 from chainrules_py.ops import report
 from chainrules_tape.core.bare_tape import refuse_over
+from chainrules_tape.rule_config import recorders
 from chainrules_tape.tools.series_recurrences import RECURRENCES, Constant, computed, zeros
 
 
@@ -96,8 +98,9 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
     >>> taylor(np.exp, 0.0, 1.0, 3) == [1.0, 1.0, 0.5, 0.5 / 3]
     True
     """
-    if isinstance(order, bool) or not isinstance(order, int) or order < 0:
+    if isinstance(order, bool) or not isinstance(order, numbers.Integral) or order < 0:
         raise NotDifferentiableError(f"order={order!r}; a Taylor polynomial has a whole order")
+    order, outside = int(order), len(recorders.under_way)
     curve = directions if isinstance(directions, list) and not isinstance(x, list) else [directions]
     if isinstance(x, list) and directions and isinstance(directions[0], list):
         curve = directions
@@ -116,8 +119,17 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
         given.append(_stacked(start, level, terms))
     noted = notes[level] = Notes()
     try:
+        recorders.under_way.append(noted)  # so that blocks that record nothing refuse it
         y = f(*unflatten(tree, given))
+    except ValueError as error:
+        if isinstance(error.__cause__, TracerError):  # it advises a buffer, which is written to
+            raise TracerError(
+                "values with a Taylor series are put into a plain array, where the series would be "
+                "lost: make the array of its elements, y = np.stack([...])"
+            ) from error
+        raise
     finally:
+        del recorders.under_way[outside:]
         notes.pop(level, None)
     noted.report(f, any([isinstance(x, Series) and x.level == level for x in flatten(y)[0]]))
     return [_term_of(y, k, level) for k in range(order + 1)]
@@ -200,7 +212,8 @@ class SeriesConfig(Config):
 
 def _write(x: Any, *_: Any) -> Any:
     raise TracerError(
-        f"{describe(x.payload)} has a Taylor series, and is written to: make another, y = y + x"
+        f"{describe(x.payload)} has a Taylor series, and is written to: make another, y = y + x, "
+        f"or one of elements, y = np.stack([...])"
     )
 
 

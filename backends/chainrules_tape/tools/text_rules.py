@@ -24,7 +24,17 @@ _BINARY: dict[type, Any] = {
     ast.Pow: v.pow,
     ast.MatMult: v.matmul,
 }
-_PRODUCTS = (v.multiply, v.matmul)
+_LINEAR_IN = {
+    v.negative: (0,),
+    v.positive: (0,),
+    v.deg2rad: (0,),
+    v.rad2deg: (0,),
+    v.multiply: (0, 1),
+    v.divide: (0,),
+    v.solve: (1,),
+    v.solve_triangular: (1,),
+}
+"""The operands that operations are linear in, each by itself, where their rules do not state it."""
 
 
 def text_rule(f: Callable[..., Any], **formulas: str) -> None:
@@ -142,11 +152,10 @@ class Formula:
             return 0
         if operation in (v.add, v.subtract) and all(degrees):
             return 1
-        if operation in _PRODUCTS and sum(degrees) == 1:
-            return 1
-        if operation is v.divide and degrees == [1, 0]:
-            return 1
         found = [s.recipe for s in rules_for(operation) if s.recipe is not None]
+        is_product = bool(found) and found[0].constructor == "bilinear_rule"
+        if sum(degrees) == 1 and (is_product or degrees.index(1) in _LINEAR_IN.get(operation, ())):
+            return 1
         if found and found[0].is_linear:
             linear = found[0].stated_in(len(degrees))
             at_most = [d <= flag for d, flag in zip(degrees, linear, strict=True)]
