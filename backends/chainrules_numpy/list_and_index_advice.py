@@ -33,7 +33,7 @@ _LONGEST = 72
 
 
 def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
-    if (written := _in_python(line)) is not None:
+    if (written := _in_python(line) or _of_read_only(line)) is not None:
         return written
     if line.place[0].startswith("<lambdifygenerated"):  # by SymPy
         return _of_sympy(line)
@@ -47,6 +47,18 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
         return _buffer(line) if "Invalid value" in str(error) else None
     found = _strided(line) or _stacked(line) or of_plain(line)
     return found or (_buffer(line) if error is None else None)
+
+
+def _of_read_only(line: Line) -> str | None:
+    """Return a copy of an array of objects that a call writes to and that is read-only, or None."""
+    call: Any = line.node
+    if getattr(getattr(call, "func", None), "attr", "") not in _WRITERS:
+        return None
+    for node in (call.func.value, *call.args[:1]):
+        if _is_numpys(x := line.resolved(node)) and x.dtype == object and not x.flags.writeable:
+            made = "write {0} = np.copy({0}) after the line that makes it: it is read-only"
+            return made.format(ast.unparse(node))
+    return None
 
 
 def _of_sympy(line: Line) -> str:
@@ -341,14 +353,15 @@ def _output(line: Line) -> str | None:
     if not isinstance(call, ast.Call):
         return None
     known = getattr(function.__hash__ and aliases.get(function), "positional", ())
-    names = [*range(function.nin), "out"] if isinstance(function, np.ufunc) else [*known]
+    ufunc = isinstance(function, np.ufunc)
+    names = [*range(function.nin), *["out"] * function.nout] if ufunc else [*known]
     last = names[: len(call.args)][-1:]
     if last == ["out"] and not isinstance(call.args[-1], ast.Constant):  # a text is no array
         line, named = copy.copy(line), ast.keyword("out", call.args[-1])
         call = line.node = ast.Call(call.func, call.args[:-1], [*call.keywords, named])
     out = next((each.value for each in call.keywords if each.arg == "out"), None)
-    if isinstance(out, ast.Tuple):
-        return "leave out= off, and write b[...] = y for each of its arrays b and results y"
+    if isinstance(out, ast.Tuple) or (out is not None and getattr(function, "nout", 1) > 1):
+        return "leave the output off, and write b[...] = y for each of its arrays b and results y"
     if out is not None and not any(line.traced(out)) and _shared(line, out):  # others read it
         return _made(line, out, call)
     without = line.without("out")
@@ -399,7 +412,11 @@ def _buffer(line: Line) -> str | None:
             return None
     else:
         return None
-    return _made(line, target, stored)
+    own = getattr(line.resolved(target), "dtype", None)
+    called = isinstance(node, ast.Call)
+    constant = line.with_constant() if called else f"ignore_derivatives({ast.unparse(stored)})"
+    kept = f"; instead, to keep the conversion to {own}, use {constant}"
+    return _made(line, target, stored) + kept * (getattr(own, "kind", "") in ("b", "i", "u"))
 
 
 def _unpacked(line: Line) -> ast.expr | None:

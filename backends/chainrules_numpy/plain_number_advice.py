@@ -252,7 +252,7 @@ def _iterated(line: Line) -> str:
     arrays = list(map(ast.unparse, getattr(given, "elts", [given])))
     x = arrays[0]
     if len(call.args) > 1 or call.keywords or "None" in arrays:
-        return f"loop over i in np.ndindex({x}.shape), with {x}[i] for the element"
+        return filled("loop over i in np.ndindex({0}.shape), with {0}[i] for the element", x)
     if isinstance(line.resolved(given), (list, tuple)):
         arrays.append(f"*{arrays.pop()}")
     elif len(arrays) == 1:

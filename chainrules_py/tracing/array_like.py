@@ -215,7 +215,7 @@ _INSTEAD = {
     "strides": "x with the axes and steps wanted, as x.T or x[::2]",
     "dtype": "x = x.astype(dtype)",
     "real": "x = value + 1j * x.imag, or x[...] = value for real numbers",
-    "flat": "x[...] = values",
+    "flat": "x[...] = np.reshape(values, x.shape)",
 }
 
 

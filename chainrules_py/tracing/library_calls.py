@@ -446,6 +446,7 @@ def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:
 
 _INSTEAD = {
     "at": "call it place by place, as in for i, y in zip(places, values): x[i] = np.{}(x[i], y)",
+    "at of one": "call it place by place, as in for i in places: x[i] = np.{}(x[i])",
     "accumulate": "use np.stack(list(itertools.accumulate(x, np.{})))",
     "reduceat": "reduce the parts, as in np.stack([np.{}.reduce(x[i:j]) for i, j in places])",
 }
@@ -460,7 +461,8 @@ def call_method(
         see(ufunc, [type_info(type(x)).dispatch_type for x in operands])
     if native in aliases:
         return call_native(native, operands, keywords)
-    instead = _INSTEAD.get(method, "use functools.reduce(np.{}, x)").format(ufunc.__name__)
+    key = "at of one" if method == "at" and ufunc.nin == 1 else method
+    instead = _INSTEAD.get(key, "use functools.reduce(np.{}, x)").format(ufunc.__name__)
     raise TracerError(
         f"np.{ufunc.__name__}.{method} of a traced value has no derivative here: {instead}"
     )

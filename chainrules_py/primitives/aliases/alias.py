@@ -123,8 +123,7 @@ class Alias:
         fewer: Callable[..., Any] | None,
         *given: Any,
     ) -> None:
-        self.native = native
-        self.operation = operation
+        self.native, self.operation = native, operation
         self.lower = dict(lower)
         self.gather = gather
         self.fewer = fewer

@@ -539,6 +539,8 @@ def test_they_raise_what_numpy_raises(write):
         (lambda y: y.setfield(1.0, float), r"x\[\.\.\.\] = values"),
         (lambda y: y.byteswap(inplace=True), "byte order"),
         (lambda y: np.multiply.at(y, [0], 2.0), "has no derivative here"),
+        (lambda y: np.negative.at(y, [0]), r"for i in places: x\[i\] = np\.negative\(x\[i\]\)"),
+        (lambda y: setattr(y, "flat", 1.0), r"np\.reshape\(values, x\.shape\)"),
         (lambda y: np.copyto(y, y, casting="no"), None),
     ],
 )

@@ -121,6 +121,9 @@ def several_outputs(x):
     [
         (part_of_a_plain_array, "make the whole array as whole = np.zeros_like(x, shape=(2, 4))"),
         (several_outputs, "write b[...] = y for each of its arrays b and results y"),
+        (lambda x: np.modf(x, x * 0.0, x), "write b[...] = y for each of its arrays b and"),
+        (lambda x: np.modf(x, x * 0.0), "write b[...] = y for each of its arrays b and results y"),
+        (lambda x: np.nditer(x * 1, op_flags=["readwrite"]), "np.ndindex((x * 1).shape), with (x "),
         (eval("lambda x: np.cumsum(x, out=x)"), "write b[...] = cumsum(...)"),  # without a source
     ],
 )
@@ -160,6 +163,20 @@ INSTEAD = [
     "np.array(x).reshape(1, 2, 2).prod(1, where=LINE[:2] > 0.0)",
     "np.add.reduce(np.array(x), where=x > 1.0)",
 ]
+KEPT = ", after 'from chainrules_py import ignore_derivatives'"
+MADE = " after the line that makes it: it is read-only"
+WRITTEN = {
+    "y = np.asarray(x * 1)\n«»\ny.fill(x[0])": f"write «y = np.copy(y)»{MADE}",
+    "y = np.asarray(x * 1)\n«»\ny.put([0], x[1])": f"write «y = np.copy(y)»{MADE}",
+    "y = np.asarray(x * 1)\n«»\nnp.add.at(y, [0, 0], x[1])": f"write «y = np.copy(y)»{MADE}",
+    "y = np.ones(4, int)\ny[0] = «x[0] * 3»": f"use «ignore_derivatives(x[0] * 3)»{KEPT}",
+    "y = np.ones(4, int)\ny[0] -= «x[0] * 3»": f"use «ignore_derivatives(x[0] * 3)»{KEPT}",
+    "y = np.ones(4, int)\ny[:2] = «[x[0], x[1]]»": f"use «ignore_derivatives([x[0], x[1]])»{KEPT}",
+    "y = np.zeros_like(x, dtype=int)\n«y.put([0], x[1])»": (
+        f"use «y.put([0], ignore_derivatives(x[1]))»{KEPT}"
+    ),
+}
+"""Programs that write into y, and what is written in place of their part in «»."""
 
 
 def of_text(program):
@@ -188,6 +205,28 @@ def test_what_is_written_instead_is_the_same_program(program):
     np.testing.assert_allclose(g(x), f(x), rtol=1e-12)
     truth = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
     np.testing.assert_allclose(grad(g)(x), truth, rtol=1e-6, atol=1e-8)
+
+
+def of_statements(program):
+    """Return a function of x that runs statements, and sums what is then in y, weighted."""
+    lines = ["def f(x):", *program.splitlines(), "return np.sum(np.cos(y) * x)"]
+    text, space = "\n    ".join(lines), {"np": np, "ignore_derivatives": ignore_derivatives}
+    linecache.cache["write.py"] = len(text), None, text.splitlines(True), "write.py"
+    exec(compile(text, "write.py", "exec"), space)
+    return space["f"]
+
+
+@pytest.mark.parametrize("program", WRITTEN)
+def test_what_is_written_into_an_array_is_the_same(program):
+    before, known, after = re.split("[«»]", program)
+    said, write, rest = re.split("[«»]", WRITTEN[program])
+    mended, x = of_statements(before + write + after), W + 1.0
+    f = of_statements(before + known + after)
+    with pytest.raises(ChainRulesError, match=re.escape(said + write + rest)):
+        grad(f)(x)
+    truth = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
+    np.testing.assert_allclose(mended(x), f(x), rtol=1e-12)
+    np.testing.assert_allclose(grad(mended)(x), truth, rtol=1e-6, atol=1e-8)
 
 
 def test_an_array_without_a_name_is_given_one():
