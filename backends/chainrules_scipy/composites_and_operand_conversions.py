@@ -263,8 +263,11 @@ def _of_parameters(native: Any, compute: Any, arrays: str, finite: str, without:
     @functools.wraps(native)
     def function(*args: Any, **options: Any) -> Any:
         given: Any = defaults | dict(zip(names, args, strict=False)) | options
-        is_other = len(args) > most or len(given) != len(names)
-        if is_other or not options.keys().isdisjoint(names[: len(args)]):
+        if not (
+            len(args) <= most
+            and len(given) == len(names)
+            and options.keys().isdisjoint(names[: len(args)])
+        ):
             bound = signature.bind(*args, **options)  # raises, unless there are ``**options``
             bound.apply_defaults()
             given = bound.arguments

@@ -459,8 +459,7 @@ class _Waiting(threading.local):
 
 
 def _run(theirs: Callable[[ModuleType], None], module: ModuleType) -> None:
-    is_outermost = not _waiting.is_importing
-    _waiting.is_importing = True
+    is_outermost, _waiting.is_importing = not _waiting.is_importing, True
     try:
         theirs(module)
         if module.__name__ in OURS:

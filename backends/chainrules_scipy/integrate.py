@@ -373,8 +373,7 @@ def flow(y0: Array, /, *parameters: Any, problem: Problem) -> Any:
 def flow_numpy(y0: np.ndarray, *parameters: Any, problem: Problem) -> Any:
     """Solve by LSODA, with tolerances of the derivatives relative to their largest values."""
     n = problem.size
-    size = np.where(y0[:n] != 0, abs(y0[:n]), 1.0)
-    share = np.tile(problem.rtol * size, len(y0) // n - 1)
+    share = np.tile(problem.rtol * np.where(y0[:n] != 0, abs(y0[:n]), 1.0), len(y0) // n - 1)
     allowed = np.concatenate([np.full(n, problem.atol), share])
     for _ in range(_TRIES):
         found = _integrated(y0, parameters, problem, allowed)
@@ -463,13 +462,11 @@ def rate_beside(beside: Any, f: Any, states: Any, t: Any, args: Any) -> Any:
     tree = Tree((f, args))
 
     def rate(y: Any, *some: Any) -> Any:
-        left = iter(some)
-        pairs = zip(tree.leaves, wanted, strict=True)
+        left, pairs = iter(some), zip(tree.leaves, wanted, strict=True)
         f, args = tree.build([next(left) if is_wanted else x for x, is_wanted in pairs])
         return rate_beside(inner, f, y, t, args)
 
-    chosen = itertools.compress(tree.leaves, wanted)
-    value, pull = default_engine().vjp(rate, states[:n], *chosen)
+    value, pull = default_engine().vjp(rate, states[:n], *itertools.compress(tree.leaves, wanted))
     flat: Any = lambda x: x if np.ndim(x) == 1 else np.reshape(x, -1)
     # A row per state and parameter, a column per rate.
     partials = np.stack([np.concatenate([flat(x) for x in pull(e)]) for e in np.eye(n)], axis=1)

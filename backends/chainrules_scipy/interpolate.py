@@ -265,9 +265,8 @@ class PiecewisePolynomial(Beside):
             return self.antiderivative(-nu)
         c = self.powers
         for _ in range(nu):
-            powers = np.arange(c.shape[0] - 1, 0, -1.0)
-            shape = (-1,) + (1,) * (c.ndim - 1)
-            c = c[:-1] * np.reshape(powers, shape) if len(powers) else 0.0 * c
+            powers = np.arange(c.shape[0] - 1, 0, -1.0).reshape((-1,) + (1,) * (c.ndim - 1))
+            c = c[:-1] * powers if len(powers) else 0.0 * c
         return self._like(c, self.extrapolate)
 
     @method
@@ -280,8 +279,7 @@ class PiecewisePolynomial(Beside):
             high = c / np.reshape(np.arange(c.shape[0], 0, -1.0), (-1,) + (1,) * (c.ndim - 1))
             h = v.reshape(self.knots[1:] - self.knots[:-1], shape=(-1,) + (1,) * (c.ndim - 2))
             areas: Any = sum(high[i] * h ** (c.shape[0] - i) for i in range(c.shape[0]))
-            before = v.cumulative_sum(areas, axis=0)[:-1]
-            low = v.concat(v.zeros_like(areas[:1]), before, axis=0)
+            low = v.concat(v.zeros_like(areas[:1]), v.cumulative_sum(areas, axis=0)[:-1], axis=0)
             c = v.concat(high, v.expand_dims(low, axis=0), axis=0)
         return self._like(c, False if self.extrapolate == "periodic" else self.extrapolate)
 
@@ -818,8 +816,7 @@ def RBFInterpolator(  # noqa: N802
             UnsupportedKeywordError,
         )
     points, values = array_of(y), array_of(d)
-    epsilon = 1.0 if epsilon is None else epsilon
-    plain = readable(points)
+    epsilon, plain = 1.0 if epsilon is None else epsilon, readable(points)
     low, high = plain.min(axis=0), plain.max(axis=0)
     shift, scale = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
     n, size = len(plain), len(known.powers)
@@ -875,10 +872,12 @@ def LinearNDInterpolator(  # noqa: N802
     d = triangles.points.shape[1]
     offset, size = (0.0, 1.0) if known.scale is None else (known.offset, known.scale)
 
-    def interpolated(*args: Any) -> Any:
+    def interpolated(*args: Any, simplex_tolerance: float = 1.0) -> Any:
         x = (_places(args) - offset) / size
         x = v.reshape(x, shape=(*x.shape, 1)) if d == 1 and x.ndim == 1 else x
-        which = triangles.find_simplex(readable(x))
+        which = triangles.find_simplex(
+            readable(x), tol=100 * np.finfo(float).eps * simplex_tolerance
+        )
         change = triangles.transform[which]
         inner = v.squeeze(
             change[..., :d, :] @ v.expand_dims(x - change[..., d, :], axis=-1), axis=-1
@@ -921,10 +920,10 @@ def CloughTocher2DInterpolator(  # noqa: N802
         points, np.eye(values.shape[0]), math.nan, 1e-12, 4000, rescale
     )
 
-    def interpolated(*args: Any) -> Any:
+    def interpolated(*args: Any, **how: Any) -> Any:
         at = _places(args)
         refuse(at, says="CloughTocher2DInterpolator has derivatives in the values alone")
-        basis = unit(at)
+        basis = unit(at, **how)
         outside = np.isnan(basis).any(axis=-1)
         y = v.tensordot(np.where(outside[..., None], 0.0, basis), values, axes=((-1,), (0,)))
         return filled(y, outside, fill_value)
@@ -940,6 +939,7 @@ def griddata(
     method: str = "linear",
     fill_value: Any = math.nan,
     rescale: bool = False,
+    **how: Any,
 ) -> Any:
     """Interpolate between scattered points: as ``scipy.interpolate.griddata``."""
     place = _places((points,))
@@ -953,7 +953,7 @@ def griddata(
     if method == "nearest":
         return NearestNDInterpolator(points, values, rescale)(xi)
     made = LinearNDInterpolator if method == "linear" else CloughTocher2DInterpolator
-    return made(points, values, fill_value, rescale=rescale)(xi)
+    return made(points, values, fill_value, rescale=rescale)(xi, **how)
 
 
 __getattr__ = functools.partial(attribute, __name__, FOLLOWED)

@@ -189,8 +189,9 @@ def lstsq(
     lapack_driver: str | None = None,
 ) -> Any:
     """Find the shortest x that minimises ``norm(a @ x - b)``."""
-    rcond = resolution(a) if cond is None else float(untraced(cond))
-    x, residuals, rank, s = v.lstsq(a, b, rcond=rcond)
+    x, residuals, rank, s = v.lstsq(
+        a, b, rcond=resolution(a) if cond is None else float(untraced(cond))
+    )
     rank = int(untraced(rank))
     if lapack_driver == "gelsy":
         return x, v.full_like(x, shape=(0,), fill=0), rank, None
@@ -317,8 +318,7 @@ def lu(
     factors, _, p = _packed(a)
     m, k = a.shape[-2], min(a.shape[-2:])
     lower = v.tril(factors[..., :, :k], k=-1) + v.eye_like(a, rows=m, columns=k)
-    upper = v.triu(factors[..., :k, :])
-    back = np.argsort(readable(p), axis=-1)
+    upper, back = v.triu(factors[..., :k, :]), np.argsort(readable(p), axis=-1)
     if permute_l:
         return _rows(lower, back), upper
     p = back if p_indices else v.take(v.eye_like(v.real(a), rows=m), back, axis=0)

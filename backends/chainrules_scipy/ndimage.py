@@ -100,8 +100,9 @@ def around(x: Any, axis: int, before: int, behind: int, mode: str, cval: Any) ->
     """Extend an axis before and behind, as a mode defines."""
     n = x.shape[axis]
     if mode in ("constant", "grid-constant"):
-        widths = tuple((before, behind) if i == axis else (0, 0) for i in range(x.ndim))
-        return v.pad(x, cval, widths=widths)
+        return v.pad(
+            x, cval, widths=tuple((before, behind) if i == axis else (0, 0) for i in range(x.ndim))
+        )
     return v.take(x, _PLACES[mode](n, np.arange(-before, n + behind)), axis=axis)
 
 
@@ -124,8 +125,8 @@ def _correlated(x: Any, w: Any, axes: Any, mode: str, cval: Any, origins: Any) -
 def correlate(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
     """Correlate with weights of as many axes, as ``scipy.ndimage.correlate``."""
     axes = _axes(x, axes)
-    pairs = sorted(zip(axes, _each(origin, len(axes)), strict=True))  # SciPy sorts its axes
-    axes, origins = zip(*pairs, strict=True)
+    # SciPy sorts its axes.
+    axes, origins = zip(*sorted(zip(axes, _each(origin, len(axes)), strict=True)), strict=True)
     return _correlated(x, v.conj(array_of(weights)), axes, mode, cval, origins)
 
 
@@ -158,8 +159,7 @@ def _filtered(x: Any, order: int, mode: str, axes: Sequence[int]) -> Any:
         return x
     for axis in axes:
         if x.shape[axis] > 1:
-            unit = native.spline_filter1d(np.eye(x.shape[axis]), order, axis=0, mode=mode)
-            x = along(unit, x, axis)
+            x = along(native.spline_filter1d(np.eye(x.shape[axis]), order, 0, mode=mode), x, axis)
     return x
 
 

@@ -152,8 +152,8 @@ def _with(found: Any, x: Any, name: str) -> Any:
         return (x, *[_with(part, x, f"{name}[{i + 1}]") for i, part in enumerate(found[1:])])
     if not isinstance(found, dict):
         return found
-    still = {k: found[k] for k in ("fun", "fvec") if k in found}  # 0 for all arguments
-    report = answer(name, found, x=x, **still)
+    # The functions are 0 for all arguments.
+    report = answer(name, found, x=x, **{k: found[k] for k in ("fun", "fvec") if k in found})
     if "x" not in found:
         del report["x"]
     return report

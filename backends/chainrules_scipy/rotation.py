@@ -9,8 +9,11 @@ import numpy as np
 from scipy.spatial import transform as native
 
 from chainrules_py import ignore_derivatives
+from chainrules_py import ops as v
+from chainrules_py.extend import Tracer
 from chainrules_scipy._private import private, text
-from chainrules_scipy.composites_and_operand_conversions import readable
+from chainrules_scipy.composites_and_operand_conversions import array_of, readable, reject
+from chainrules_scipy.installation import place_method
 from chainrules_scipy.source_copies import (
     follow_class,
     followed,
@@ -20,11 +23,28 @@ from chainrules_scipy.source_copies import (
 )
 
 
-def _followed(cls: type, name: str, *methods: str) -> Any:
-    """Follow the source of a class for arrays of any library; return the class if there is none."""
+def _followed(cls: type, name: str, turns: str, *methods: str) -> Any:
+    """Follow the source of a class for arrays of any library; return the class if there is none.
+
+    SciPy has no slope in the exponent of a power at 0, 1 and -1, where it copies or inverts: here
+    the vectors ``turns`` are multiplied by it.
+    """
     module = text(name)
     if module is None:
         return cls
+
+    def power(x: Any, n: Any) -> Any:
+        if not isinstance(n, Tracer):
+            return followed(module.pow)(x, n)
+        theirs, n = followed_module(module.__name__), v.reshape(array_of(n), shape=())
+        return getattr(theirs, f"from_{turns}")(n * getattr(theirs, f"as_{turns}")(x))
+
+    says = (
+        "plain rotations keep no derivatives of others that are written to them; in place of "
+        "r[0] = s, write r = r.concatenate([s, r[1:]])"
+    )
+    place_method(cls, lambda *_: reject(says), "__setitem__")
+    instead_of(module.pow, power)
     return follow_class(
         cls, *methods, select_backend=lambda *_, **__: followed_module(module.__name__)
     )
@@ -111,15 +131,15 @@ for _function in (_from_matrix, _from_rotvec, _as_rotvec, _reduce):
     instead_of(private(_function.__name__[1:]), _function)
 Rotation = _followed(
     native.Rotation,
-    "_rotation_xp",
+    *("_rotation_xp", "rotvec"),
     *("from_quat", "from_matrix", "from_rotvec", "from_euler", "from_mrp", "from_davenport"),
-    *("apply", "__mul__", "__pow__", "align_vectors", "concatenate", "mean"),
+    *("apply", "__mul__", "__pow__", "align_vectors", "concatenate", "mean", "identity"),
 )
 Slerp = follow_class(native.Slerp, "__call__")
 RotationSpline = follow_class(native.RotationSpline, "__call__")
 RigidTransform = _followed(
     native.RigidTransform,
-    "_rigid_transform_xp",
+    *("_rigid_transform_xp", "exp_coords"),
     *("from_matrix", "from_translation", "from_rotation", "from_components", "from_exp_coords"),
-    *("apply", "__mul__", "__pow__"),
+    *("from_dual_quat", "concatenate", "identity", "apply", "__mul__", "__pow__"),
 )

@@ -391,8 +391,9 @@ def _added(x: Any, k: Any) -> Any:
 def _multiplied(x: Any, k: Any, axes: Any) -> Any:
     axes, shape = list(axes), [x.shape[i] + k.shape[i] - 1 for i in axes]
     of: Any = fourier_composites
-    is_complex = "complex" in (kind_of(x), kind_of(k))
-    transform, back = (of.fftn, of.ifftn) if is_complex else (of.rfftn, of.irfftn)
+    transform, back = (
+        (of.fftn, of.ifftn) if "complex" in (kind_of(x), kind_of(k)) else (of.rfftn, of.irfftn)
+    )
     return back(transform(x, shape, axes) * transform(k, shape, axes), shape, axes)
 
 
@@ -412,8 +413,7 @@ def _in_the_plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) 
     if boundary not in _BOUNDARIES:
         reject(f"boundary is {boundary!r}, and has to be 'fill', 'wrap' or 'symm'", ValueError)
     boundary = _BOUNDARIES[boundary]
-    plain = boundary == "constant" and not varies(fillvalue) and fillvalue == 0
-    if plain or mode == "valid":
+    if mode == "valid" or (boundary == "constant" and not varies(fillvalue) and fillvalue == 0):
         return convolved(x, k, mode)
     sizes, wide = tuple(x.shape), x
     for axis, m in enumerate(k.shape):

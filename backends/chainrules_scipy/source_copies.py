@@ -211,8 +211,9 @@ class _Class:
 def _number(cls: Any, read: Callable[[Any], Any]) -> _Class:
     """Return a class of numbers that reads traced values instead of making plain ones."""
     make = lambda x=0: read(x) if isinstance(x, Tracer) else cls(x)
-    has = lambda x: isinstance(x, cls) and not isinstance(x, Tracer)
-    return _Class(has, make, dtype=np.dtype(cls))
+    return _Class(
+        lambda x: isinstance(x, cls) and not isinstance(x, Tracer), make, dtype=np.dtype(cls)
+    )
 
 
 # NumPy's class of floats, which converts arrays to arrays.
@@ -415,8 +416,8 @@ def _entry(copy: Callable[..., Any]) -> Callable[..., Any]:
 
 def of_followed(x: Any) -> Any:
     """Return an instance as one of the subclass that follows SciPy, with attributes likewise."""
-    if isinstance(x, ModuleType):
-        return _module(x)
+    if isinstance(x, ModuleType):  # what a rotation computes with, which may be in Cython
+        return followed_module(x.__name__.replace("_cy", "_xp"))
     if type(x) is list:
         return list(map(of_followed, x))
     kind: Any = type(x)

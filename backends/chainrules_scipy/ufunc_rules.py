@@ -752,8 +752,9 @@ def _poisson(j: Any, mean: Any, shift: Any = 0.0) -> Any:
     none = readable(mean) == 0
     far, near = v.where(none, 1.0, mean), v.where(none, mean, 0.0)
     weight = v.exp(v.xlogy(j, far) - far - v.gammaln(j + 1 + shift))
-    first = v.exp(-near) * v.pow(near, j) * scipy.special.rgamma(j + 1 + shift)
-    return v.where(none, first, weight)
+    return v.where(
+        none, v.exp(-near) * v.pow(near, j) * scipy.special.rgamma(j + 1 + shift), weight
+    )
 
 
 def _columns(*xs: Any) -> list[Any]:
@@ -765,8 +766,7 @@ def ncfdtr(dfn: Any, dfd: Any, nc: Any, f: Any) -> Any:
     """Mix distribution functions of F by Poisson's weights: R. Butler & M. Paolella (1999)."""
     known = scipy.special.ncfdtr(*map(readable, (dfn, dfd, nc, f)))
     n, d, c, x = _columns(dfn, dfd, nc, f)
-    j = _terms(0.5 * c)
-    at = v.strong_multiply(x, n / (n * x + d))
+    j, at = _terms(0.5 * c), v.strong_multiply(x, n / (n * x + d))
     return anchored(
         known,
         v.sum(_poisson(j, 0.5 * c) * v.betainc(0.5 * n + j, 0.5 * d + 0 * j, at + 0 * j), axis=-1),
@@ -883,8 +883,7 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
 def _zetac(_y: Any, x: Any) -> Any:
     """Differentiate, far to the left by the reflection 25.4.1."""
     left = x < -0.5
-    right = zeta_shape(v.where(left, 2.0, x), 1.0)
-    s = v.where(left, 1 - x, 2.0)
+    right, s = zeta_shape(v.where(left, 2.0, x), 1.0), v.where(left, 1 - x, 2.0)
     value = v.zeta(s, 1.0)
     mirror = 2 * v.exp(-s * math.log(2 * math.pi)) * v.gamma(s)
     angle, rate = 0.5 * math.pi * s, math.log(2 * math.pi) - v.digamma(s)

@@ -93,7 +93,7 @@ ELSEWHERE = {
         "_MaskedUnaryOperation",
     },
     "chainrules_scipy/signal.py": {"_as_tf"},
-    "chainrules_scipy/sparse/linalg.py": {"_matvec"},
+    "chainrules_scipy/sparse/linalg.py": {"_matmat", "_matvec"},
     "chainrules_scipy/stats/__init__.py": {"_parse_args"},
     "chainrules_scipy/stats/distributions.py": {
         "_argcheck",

@@ -269,20 +269,42 @@ class Operator:
     __matmul__ = __mul__ = __call__ = matmat = dot
 
 
-def _product(a: Any, x: Any) -> Any:
-    """Multiply by an operator of ours, or by one of SciPy."""
+def _product(a: Any, x: Any, of_vectors: bool = False) -> Any:
+    """Multiply by an operator of ours, or by one of SciPy; an array may be one of vectors."""
     x = array_of(x)
-    if x.ndim == 2:
-        return v.stack(*[_product(a, x[:, i]) for i in range(x.shape[1])], axis=1)
-    return (
-        a.matvec(x)
-        if isinstance(a, Operator)
-        else array_of(a.A @ x if hasattr(a, "A") else a._matvec(x))
-    )
+    if x.ndim == 0:
+        return type(2 * a)(a, x)  # SciPy's class for it
+    is_matrix = x.shape == (a.shape[-1], 1) or (x.ndim > 1 and not of_vectors)
+    if getattr(type(a), "_matvec", None) is native.LinearOperator._matvec:  # it has _matmat
+        y = x if is_matrix else x[..., None]
+        # Other operators, as SciPy's of transposes, have something else in their attribute A.
+        has_matrix = type(a).__name__ in ("MatrixLinearOperator", "_AdjointMatrixOperator")
+        y = array_of(a.A @ y if has_matrix else a._matmat(y))
+        return y if is_matrix else y[..., 0]
+    if is_matrix:
+        return v.stack(*[_product(a, x[..., i], True) for i in range(x.shape[-1])], axis=-1)
+    if type(a).__name__ == "_PowerLinearOperator":  # SciPy's copies x into an array of NumPy
+        return functools.reduce(lambda y, _: _product(a.args[0], y, True), range(a.args[1]), x)
+    y = array_of((a.matvec if isinstance(a, Operator) else a._matvec)(x))
+    return v.reshape(y, shape=(*np.broadcast_shapes(a.shape[:-2], x.shape[:-1]), a.shape[-2]))
 
 
-for _name in ("matvec", "matmat", "dot", "__matmul__", "__mul__", "__call__"):
-    place_method(native.LinearOperator, _product, _name)
+def _product_from_left(a: Any, x: Any) -> Any:
+    """Multiply x by an operator: the adjoint of the adjoint's product."""
+    turned = v.conj if np.ndim(x) < 2 else adjoint
+    return turned(_product(a.H, turned(array_of(x)))) if np.ndim(x) else _product(a, x)
+
+
+# SciPy's @, * and () call these.
+_PRODUCTS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("matmat", "dot"), _product),
+    "matvec": functools.partial(_product, of_vectors=True),
+    "rmatvec": lambda a, x: _product(a.H, x, of_vectors=True),
+    "rmatmat": lambda a, x: _product(a.H, x),
+    "rdot" if hasattr(native.LinearOperator, "rdot") else "_rdot": _product_from_left,
+}
+for _name, _function in _PRODUCTS.items():
+    place_method(native.LinearOperator, _function, _name)
 refused(
     native,
     {

@@ -183,8 +183,7 @@ class TracedSparse(TracedElements):
         if isinstance(other, (TracedSparse, SPARSE)):
             (x, i, j), (y, r, c) = coordinates(self), coordinates(other)
             union = ones_of(self) + ones_of(other)
-            places = np.concatenate([i, r]), np.concatenate([j, c])
-            return onto(union, *places, v.concat(x, y, axis=0))
+            return onto(union, np.append(i, r), np.append(j, c), v.concat(x, y, axis=0))
         if not _is_number(other):
             self._refuse_matrix("a sum with a dense array", "toarray() + x")
             return self.toarray() + other
@@ -230,13 +229,15 @@ class TracedSparse(TracedElements):
         """The transposed array, with the same elements."""
         return self.transpose()  # type: ignore[no-any-return]
 
+    mT = T  # noqa: N815
+
     def copy(self) -> TracedSparse:
         """Return an array with elements of its own."""
         return self._with(v.copy(self.elements))
 
     def __getitem__(self, index: Any) -> Any:
-        at = copy.deepcopy(index)  # SciPy makes an array of indices writeable, which may fail
-        return moved(lambda a: a[at], self)
+        # A copy, since SciPy makes an array of indices writeable, which may fail.
+        return moved(lambda a: a[copy.deepcopy(index)], self)
 
     # -- unsupported methods
 
@@ -642,9 +643,8 @@ def kron(A: Any, B: Any, format: Any = None) -> TracedSparse:
 
 def kronsum(A: Any, B: Any, format: Any = None) -> Any:
     """Compute the Kronecker sum."""
-    n, m = A.shape[0], B.shape[0]
-    y = kron(sparse.eye_array(m), A, "coo") + kron(B, sparse.eye_array(n), "coo")
-    return y.asformat(format)
+    of_a, of_b = (sparse.eye_array(x.shape[0]) for x in (A, B))
+    return (kron(of_b, A, "coo") + kron(B, of_a, "coo")).asformat(format)
 
 
 _kron = sparse.kron
@@ -666,7 +666,14 @@ place(
     ),
     home="scipy.sparse",
 )
-refused(sparse, {"find": "write A.tocoo(), its data, row and col"})
+refused(
+    sparse,
+    {
+        "find": "write A.tocoo(), its data, row and col",
+        "permute_dims": "write A.T",
+        "swapaxes": "write A.T",
+    },
+)
 
 
 # ------------------------------------------------ hints for functions that make values plain

@@ -66,8 +66,7 @@ def _where_inside(
 def _chosen(x: Any, inside: Any) -> Any:
     if np.ndim(x) == 0:
         return x
-    whole = x if np.shape(x) == inside.shape else v.broadcast_to(x, shape=inside.shape)
-    return whole[inside]
+    return (x if np.shape(x) == inside.shape else v.broadcast_to(x, shape=inside.shape))[inside]
 
 
 class _Call:
@@ -361,8 +360,9 @@ def logpmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
 
 def pmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
     """Compute a probability, as ``rv_discrete.pmf`` does."""
-    computed = lambda f: functools.partial(exponential, dist.name, f)
-    return _of_counts(dist, k, args, options, computed, np.exp)
+    return _of_counts(
+        dist, k, args, options, lambda f: functools.partial(exponential, dist.name, f), np.exp
+    )
 
 
 _NUMBERS = 100_000
@@ -470,8 +470,7 @@ def _standard(dist: Any, shapes: tuple[Any, ...]) -> Any:
         return [None] * 4
     munp = _MUNP.get(dist.name) or followed(type(dist)._munp)
     m = [1.0, *(munp(dist, n, *shapes) for n in (1, 2, 3, 4))]
-    var = m[2] - m[1] ** 2
-    third = m[3] - 3 * m[1] * m[2] + 2 * m[1] ** 3
+    var, third = m[2] - m[1] ** 2, m[3] - 3 * m[1] * m[2] + 2 * m[1] ** 3
     fourth = m[4] - 4 * m[1] * m[3] + 6 * m[1] ** 2 * m[2] - 3 * m[1] ** 4
     return [m[1], var, third / var**1.5, fourth / var**2 - 3]
 

@@ -226,8 +226,11 @@ for _name in (
 def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:
     """Transform as Yeo and Johnson: SciPy's source has no derivative at the powers 0 and 2."""
     above, (up, down) = readable(x) >= 0, (lmbda, 2 - lmbda)
-    right = v.boxcox1p(v.where(above, x, 0.0), up)
-    return v.where(above, right, -v.boxcox1p(v.where(above, 0.0, -x), down))
+    return v.where(
+        above,
+        v.boxcox1p(v.where(above, x, 0.0), up),
+        -v.boxcox1p(v.where(above, 0.0, -x), down),
+    )
 
 
 instead_of(private("_yeojohnson_transform"), _power)

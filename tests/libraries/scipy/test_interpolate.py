@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import subprocess
 import sys
 
@@ -294,3 +295,17 @@ def test_splines_of_many_coefficients_are_of_the_few_beside_a_point(k, inner):
         found = grad(lambda c, t=t, x=x, w=weights: np.dot(w, ours.BSpline(t, c, k)(x)))(c)
         wanted = theirs.BSpline.design_matrix(x, t, k).T @ weights
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.skipif(
+    "simplex_tolerance" not in inspect.signature(theirs.griddata).parameters,
+    reason="SciPy 1.18 has it",
+)
+@pytest.mark.parametrize("method", ["linear", "cubic"])
+def test_scattered_points_take_a_tolerance(method):
+    corners, place = np.array([[0.0, 0], [1, 0], [0, 1]]), np.array([[0.5, -1e-9]])
+    f = lambda y: theirs.griddata(corners, y, place, method=method, simplex_tolerance=1e6)[0]
+    with chainrules_scipy.install():
+        y = np.array([1.0, 2.0, 4.0])
+        truth = [(f(y + 1e-5 * e) - f(y - 1e-5 * e)) / 2e-5 for e in np.eye(3)]
+        np.testing.assert_allclose(grad(f)(y), truth, atol=1e-6)

@@ -7,7 +7,9 @@ import pytest
 from scipy.spatial import transform
 
 import chainrules_scipy
-from chainrules_tape import grad, hessian, value_and_grad
+from chainrules_py import NotDifferentiableError
+from chainrules_scipy import rotation
+from chainrules_tape import grad, hessian, jacobian, jvp, value_and_grad
 
 WEIGHTS = np.array([0.7, -1.3, 0.4])
 TURN = transform.Rotation.from_rotvec([0.3, -0.5, 0.8]).as_matrix()
@@ -134,6 +136,47 @@ def test_derivatives_to_third_order_where_the_angle_is_small(name, point):
         found.append(along(0.0))
     truth = [first / h, second / h**2, third / h**3]
     np.testing.assert_allclose(found, truth, rtol=1e-6, atol=2e-7 * max(1.0, abs(plain[4])))
+
+
+SCREW = np.array([0.1, 0.2, 0.3, 0.5, -0.3, 0.2])
+POWERS = {
+    "a rotation": lambda p: (transform.Rotation.from_rotvec(WEIGHTS) ** p).as_matrix(),
+    "a transform": lambda p: (transform.RigidTransform.from_exp_coords(SCREW) ** p).as_matrix(),
+}
+
+
+@pytest.mark.parametrize("at", [-1.0, 0.0, 1.0, 1.5])
+@pytest.mark.parametrize("name", POWERS)
+def test_powers_move_with_the_exponent(name, at):
+    f, h = POWERS[name], 2.0**-10  # numbers that SciPy's float32 exponents hold
+    value, slope = jvp(f, (at,), (1.0,))
+    np.testing.assert_allclose(value, f(at), atol=1e-12)
+    np.testing.assert_allclose(slope, (f(at + h) - f(at - h)) / (2 * h), atol=1e-6)
+
+
+def test_a_write_to_plain_rotations_says_what_to_write():
+    def f(w, is_written):
+        r, s = transform.Rotation.from_rotvec(np.eye(3)), transform.Rotation.from_rotvec(w)
+        if is_written:
+            r[0] = s
+        else:
+            r = r.concatenate([s, r[1:]])
+        return np.sum(r.as_matrix() ** 3)
+
+    with pytest.raises(NotDifferentiableError, match=r"write r = r\.concatenate\(\[s, r\[1:\]\]\)"):
+        grad(f)(WEIGHTS, True)
+    truth = [(f(WEIGHTS + d, True) - f(WEIGHTS - d, True)) / 2e-6 for d in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(grad(f)(WEIGHTS, False), truth, atol=1e-8)
+
+
+def test_static_methods_of_transforms():
+    of, theirs = rotation.RigidTransform, transform.RigidTransform
+    x = theirs.from_exp_coords(SCREW).as_dual_quat()
+    f = lambda of, x: of.concatenate([of.from_dual_quat(x), of.identity()]).as_matrix() ** 3
+    truth = [(f(theirs, x + d) - f(theirs, x - d)) / 2e-6 for d in 1e-6 * np.eye(8)]
+    np.testing.assert_allclose(
+        jacobian(lambda x: f(of, x))(x), np.moveaxis(truth, 0, -1), atol=1e-8
+    )
 
 
 def test_the_hessian_of_a_trace_at_the_identity():

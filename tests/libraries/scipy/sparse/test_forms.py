@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.sparse.linalg import LaplacianNd, LinearOperator, aslinearoperator
 
 import chainrules_scipy
 from chainrules_py import ChainRulesError, NotDifferentiableError
@@ -164,6 +165,13 @@ WITH_TRACED: dict[str, Any] = {
 }
 
 
+@pytest.mark.skipif(not hasattr(sparse.csr_array, "mT"), reason="SciPy 1.18 has it")
+def test_the_transposed_of_matrices():
+    f = lambda q: sparse.csr_array((q, ([0, 1], [1, 1])), shape=(2, 2)).mT.toarray()[1, 0] ** 2
+    with chainrules_scipy.install():
+        assert abs(grad(f)(np.array([3.0, 5.0]))[0] - 6.0) < 1e-12
+
+
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("name", WITH_TRACED)
 def test_arrays_of_numbers_beside_traced_ones(format, name):
@@ -172,6 +180,80 @@ def test_arrays_of_numbers_beside_traced_ones(format, name):
     x, h = np.array([0.3, 1.2, 0.7]), 1e-6
     truth = [(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(3)]
     np.testing.assert_allclose(grad(f)(x), truth, rtol=1e-6, atol=1e-8)
+
+
+M = np.array([[2.0, 0, 1], [0.3, 3, 0], [0.5, 0, 1.7]])
+
+
+class Shifted(LinearOperator):
+    """Another matrix than the one in its attribute A."""
+
+    def __init__(self, a):
+        self.A = a
+        super().__init__(float, a.shape)
+
+    def _matvec(self, x):
+        return self.A @ x + x
+
+    def _adjoint(self):
+        return Shifted(self.A.T)
+
+
+class OfMatrices(LinearOperator):
+    def __init__(self, a):
+        self.array = a
+        super().__init__(a.dtype, a.shape)
+
+    def _matmat(self, x):
+        return self.array @ x
+
+    def _rmatmat(self, x):
+        return self.array.conj().T @ x
+
+
+OPERATORS: dict[str, Any] = {
+    "dense": aslinearoperator(M),
+    "complex": aslinearoperator(M + 1j * M[::-1]),
+    "csr": aslinearoperator(sparse.csr_array(M)),
+    "shifted": Shifted(M),
+    "of matrices": OfMatrices(M),
+    "of functions": LinearOperator((3, 3), lambda x: M @ x, lambda x: M.T @ x, dtype=float),
+    "of a grid": LaplacianNd((3,)),
+}
+DERIVED: dict[str, Any] = {
+    "A": lambda a: a,
+    "A.T": lambda a: a.T,
+    "A.H": lambda a: a.H,
+    "A.T @ A": lambda a: a.T @ a,
+    "A + A.T": lambda a: a + a.T,
+    "A ** 2": lambda a: a**2,
+    "(2j * A).H": lambda a: (2j * a).H,
+}
+USED: dict[str, Any] = {
+    "A @ x": lambda a, x: a @ x,
+    "A(x)": lambda a, x: a(x),
+    "A.matvec": lambda a, x: a.matvec(x),
+    "A.rmatvec": lambda a, x: a.rmatvec(x),
+    "A @ X": lambda a, x: a @ (x[:, None] * np.arange(1.0, 3.0)),
+    "A @ column": lambda a, x: a @ x[:, None],
+    "A.rmatmat": lambda a, x: a.rmatmat(x[:, None] * np.arange(1.0, 3.0)),
+    "x @ A": lambda a, x: x @ a,
+    "x * A": lambda a, x: x * a,
+    "X @ A": lambda a, x: (np.arange(1.0, 3.0)[:, None] * x) @ a,
+    "(A * x[0]) @ x": lambda a, x: (a * x[0]) @ x,
+}
+
+
+@pytest.mark.parametrize("derived", DERIVED)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_take_traced_vectors(name, derived):
+    a, x, h = DERIVED[derived](OPERATORS[name]), np.array([0.3, 1.2, 0.7]), 1e-6
+    for used, f in USED.items():
+        plain = lambda x, f=f: np.sum(np.cos(f(a, x).real) + np.sin(f(a, x).imag))
+        known, truth = f(a, x), [(plain(x + h * e) - plain(x - h * e)) / (2 * h) for e in np.eye(3)]
+        with chainrules_scipy.install():
+            np.testing.assert_allclose(jvp(lambda x, f=f: f(a, x), (x,), (x,))[0], known, 1e-12)
+            np.testing.assert_allclose(grad(plain)(x), truth, 1e-6, 1e-6, err_msg=used)
 
 
 def _dense(y: Any) -> Any:
