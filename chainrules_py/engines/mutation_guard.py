@@ -253,8 +253,7 @@ class Guard:
 
     def _free(self) -> None:
         self.undo()
-        self._places.clear()
-        self.mode = "sample"
+        self._locks, self._places, self.mode = [], {}, "sample"
 
     def __repr__(self) -> str:
         return f"<guard of {len(self.held)} arrays, {self.mode}>"
