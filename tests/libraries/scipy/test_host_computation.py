@@ -19,7 +19,7 @@ from tests.libraries.scipy.samples.judge import samples
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
 
-_OPERATORS = "traced_sparse.py", "spatial.py", "linalg.py"
+_OPERATORS = "traced_sparse.py", "sparse_operators.py", "spatial.py", "linalg.py"
 """Files with operators of SciPy's own classes, which pass on what no tracer is in."""
 _SLOW = ("integrate.tplquad", "integrate.dblquad", "optimize.shgo", "optimize.dual_annealing")
 ALL = [s for of in samples().values() for s in of if s.operands and not s.name.startswith(_SLOW)]
