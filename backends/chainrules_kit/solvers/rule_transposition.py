@@ -113,7 +113,7 @@ def _transposed_pull(recipe: Any, request: Request) -> Bound:
 
 
 def _plain(xs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return operands without our tracers, so that a test records nothing; all, if shapes differ."""
+    """Return operands without our tracers, so that a test records nothing, if shapes stay."""
     plain = tuple([untraced(x) if find_tracers(x) else x for x in xs])
     shapes, given = [[getattr(x, "shape", ()) for x in flatten(of)[0]] for of in (plain, xs)]
     return plain if shapes == given else xs
