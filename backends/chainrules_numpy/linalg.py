@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites.manipulation import normal_axes
 from chainrules_numpy.late_alias import alias
 from chainrules_py import NotDifferentiableError
 from chainrules_py import ops as v
@@ -165,7 +166,7 @@ alias(
 def _of_matrices(operation: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
     """Apply an operation to diagonals of matrices on any two axes."""
     ndim = x.ndim
-    axis1, axis2 = axis1 % ndim, axis2 % ndim
+    axis1, axis2 = normal_axes((axis1, axis2), ndim)
     if (axis2, axis1) == (ndim - 2, ndim - 1):  # the diagonal above becomes the one below
         return operation(x, offset=-offset)
     if (axis1, axis2) != (ndim - 2, ndim - 1):

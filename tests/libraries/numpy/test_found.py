@@ -231,6 +231,13 @@ def test_einsum_with_a_number_and_axes_of_length_one():
         grad(lambda x: np.sum(np.einsum("ii->i", x)))(np.ones((0, 3)))
 
 
+@pytest.mark.parametrize("f", [np.diagonal, np.trace])
+def test_a_diagonal_of_axes_that_are_not_there(f):
+    for axes in [(1, 2), (-3, 1)]:
+        with pytest.raises(ValueError, match="out of bounds"):
+            grad(lambda x, axes=axes: np.sum(f(x, 0, *axes)))(np.ones((2, 3)))
+
+
 @pytest.mark.parametrize(
     "f",
     [
