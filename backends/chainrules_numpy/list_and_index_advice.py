@@ -172,7 +172,7 @@ def _stacked(line: Line) -> str | None:
     if function is None and attribute in _MAKERS:  # of an object that stands for NumPy
         function = getattr(np, attribute)
     if (function is np.full and (made := _of_objects(line, call))) or (
-        function in (np.pad, np.piecewise) and (made := _padded(line, call))
+        (function is np.pad or function is np.piecewise) and (made := _padded(line, call))
     ):
         return f"use {ast.unparse(made)}"
     if isinstance(call, ast.Call) and (of_several := _of_several(line, call)):

@@ -329,14 +329,24 @@ def refuse_hidden(f: Any, what: str, leaves: Sequence[Any], level: Any) -> None:
     Raises
     ------
     NotDifferentiableError
-        If an object, function or iterator holds a tracer of this differentiation.
+        If an object, function or iterator holds a tracer of this differentiation, or a leaf is a
+        tracer of one that is over.
     """
     for x in leaves:
-        if _may_hide(x) and holds(x, lambda y: issubclass(type(y), Tracer) and _is_of(y, level)):
+        is_over = issubclass(type(x), Tracer) and x.is_over
+        if is_over or (
+            _may_hide(x) and holds(x, lambda y: issubclass(type(y), Tracer) and _is_of(y, level))
+        ):
             whole = f"{what} of {name_of(f)} ({where_defined(f)})" if f else "the loss"
             raise NotDifferentiableError(
-                f"{whole} has {describe(x)}, which holds what is being differentiated where no "
-                f"derivative sees it: {_without(type(x), f)}"
+                f"{whole} has {describe(x)}, which "
+                + (
+                    "an earlier call made, whose differentiation is over: compute it in this call, "
+                    "and store ignore_derivatives(y) where a value y is kept for later"
+                    if is_over
+                    else f"holds what is being differentiated where no derivative sees it: "
+                    f"{_without(type(x), f)}"
+                )
             )
 
 

@@ -220,8 +220,7 @@ def hessian(
 
         def gradient(*xs: Any) -> Any:
             nonlocal inner
-            inner = _jacobian(of_chosen, xs, "reverse", f, has_aux=has_aux)
-            run, rows = inner
+            inner = run, rows = _jacobian(of_chosen, xs, "reverse", f, has_aux=has_aux)
             if len(rows) == len(run.leaves) == 1 and type(rows[0]) is list:
                 rows = rows[0][0]  # most often one array, which needs no structure around it
             return (rows, run.aux) if has_aux else rows
