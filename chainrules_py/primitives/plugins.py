@@ -425,8 +425,9 @@ def hosted(engine: Any) -> Iterator[None]:
 
 def default_engine() -> Any:
     """Return the default engine, or None if none is installed."""
-    installed = (load(module) for _, module in announced(ENGINES))
-    return _hosting.get() or next(filter(None, installed), None)
+    return _hosting.get() or next(
+        filter(None, [load(name) for _, name in announced(ENGINES)]), None
+    )
 
 
 def default_compiler() -> Any:

@@ -14,6 +14,7 @@ from chainrules_py.errors import NotDifferentiableError, ProjectionError, descri
 from chainrules_py.ops.creation import full_like
 from chainrules_py.ops.elementwise import real
 from chainrules_py.ops.manipulation import astype, broadcast_to, reshape, to_device
+from chainrules_py.primitives.closures.convert import joining
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import check_is_tangent, check_keys, refuse_tangent, taken
@@ -426,7 +427,8 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
         return _placed(t, onto)
     kind = kind_of(t)
     if kind in ("none", "other"):
-        refuse_tangent(t)
+        whole = joining[1](t) if joining[0] else t  # a rule may give an array of traced objects
+        return refuse_tangent(t) if whole is t else _convert(whole, onto, batch)
     if kind == "complex" and onto.kind != "complex":
         t = real(t)
         dtype = getattr(t, "dtype", None)

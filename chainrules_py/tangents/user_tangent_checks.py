@@ -6,6 +6,7 @@ from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, TracerError, describe
 from chainrules_py.ops.creation import full_like
+from chainrules_py.primitives.closures.convert import joining
 from chainrules_py.primitives.conversion_advice import refuse_labelled
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.flatten_tangents import flatten_tangent
@@ -143,6 +144,7 @@ def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = 
         fits = of.dtype is None or (t.dtype is of.dtype and t.shape == of.shape)
         if fits and (of.device is None or t.device == of.device):
             return t
+    t = joining[1](t) if joining[0] else t
     _check_shape(t, of, what)
     check_real(t, of)
     if of.dtype is not None and hasattr(t, "dtype"):

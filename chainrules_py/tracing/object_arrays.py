@@ -143,7 +143,8 @@ def joined(x: Any) -> Any:
     if info.library.objects is None or x.dtype is not info.library.objects:
         return x
     refuse_labelled(x)
-    flat = x.ravel().tolist()
+    # An element may be an array of objects without axes, which holds one.
+    flat = [y if is_element(y) else joined(y) for y in x.ravel().tolist()]
     if any(map(is_element, flat)):
         return info.namespace.stack(flat).reshape(x.shape)
     # Functions such as `clip` may have replaced each element by a plain number.

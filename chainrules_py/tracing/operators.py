@@ -24,7 +24,7 @@ from chainrules_py.ops import binary_operators, square_operator, unary_operators
 from chainrules_py.ops.engine_operations import rounded, shape_back
 from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.conversion_advice import Line, advised, instead_of, told
-from chainrules_py.primitives.plugins import BACKENDS, announced, see, see_about, see_roots
+from chainrules_py.primitives.plugins import BACKENDS, announced, root_of, see, see_about, see_roots
 from chainrules_py.registry.explain import public_name
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.conversions import ElementError, MemberError, of_real_numbers, picture
@@ -228,7 +228,8 @@ class Classes(dict[type, Any]):
         return made
 
     def _made(self, cls: type) -> Any:
-        see(None, (cls,))
+        # NumPy's functions call methods of elements of arrays of objects, also of Python's numbers.
+        see_roots({"numpy", *map(root_of, getattr(cls, "__dispatch_type__", cls).__mro__)})
         made: Any = lambda value, *_: value
         payload = type_info(cls).dispatch_type
         if type_info(cls).is_plain_number and payload not in (bool, int, float, complex):

@@ -761,7 +761,7 @@ class Overwrite(Routing):
         for y in values:
             bar = part(pull, 1, y_bar, saved)
             bars.add(y, duplicate(bar) if mine and share(bar, y_bar) else bar)
-        if mine and fits(y_bar, *saved[3:]):
+        if mine and type_info(type(y_bar)).is_array and fits(y_bar, *saved[3:]):
             y_bar[saved[0]["index"].join(saved[3:])] = 0
         else:
             y_bar = part(pull, 0, y_bar, saved)

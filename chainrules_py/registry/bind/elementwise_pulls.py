@@ -311,6 +311,5 @@ def _narrow(partial: Partial, saved: Slots, n: int) -> Partial:
         return partial
     if (n, saved) in _NARROWED:
         return _NARROWED[n, saved](partial)
-    places = [saved.index(slot) if slot in saved else -1 for slot in range(n + 1)]
-    pick = operator.itemgetter(*places)
+    pick = operator.itemgetter(*[saved.index(i) if i in saved else -1 for i in range(n + 1)])
     return lambda *kept: partial(*pick((*kept, None)))

@@ -163,8 +163,7 @@ def eig_push(x_dot, w, V, x):
     """dw = diag P and dV = V (P / (wⱼ - wᵢ)) up to normalisation of V, with P = V⁻¹ dA V."""
     W, tied, close, defective = left_vectors(w, V, x)
     P = matmul(W, matmul(x_dot, V))
-    turned = beyond(off_diagonal(close, w), P, threshold(w, x_dot))
-    report(turned, message=TURNING)
+    report(beyond(off_diagonal(close, w), P, threshold(w, x_dot)), message=TURNING)
     report(defective, message=DEFECTIVE)
     return diagonal(P), normal_push(matmul(V, P * inverse(pairs(w), tied)), V)
 

@@ -1,6 +1,9 @@
 """Arrays of objects whose elements are traced: what they compute, join, and refuse."""
 
+import math
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -108,6 +111,29 @@ def test_results_are_joined():
     assert pullback({"a": np.array([1.0, 2.0, 3.0])})[0].tolist() == [X[1], X[0], 2.0]
     assert push(np.ones(3))["a"].tolist() == [X[0] + X[1], 1.0, 0.0]
     assert jacobian(lambda x: np.array([x[0], x[0] * 2]))(X).tolist() == [[1, 0, 0], [2, 0, 0]]
+
+
+@pytest.mark.parametrize("makes", [np.array, np.asarray])
+def test_elements_that_are_arrays_without_axes(makes):
+    f = lambda x: np.array([makes(x[0] * 2), makes(np.mean(x)), 1.0])
+    slopes = [[2.0, 0.0, 0.0], [1 / 3] * 3, [0.0] * 3]
+    for found, truth in [
+        (jacobian(f)(X), slopes),
+        (linearize(f, X)[1](np.ones(3)), [2.0, 1.0, 0.0]),
+        (jvp(lambda x: x * f(x), (X,), (X,))[1], 2 * X * f(X) - [0, 0, X[2]]),
+        (grad(lambda x: (np.sum(x), f(x)), has_aux=True)(X)[1], f(X)),
+    ]:
+        np.testing.assert_allclose(found, truth, rtol=1e-14)
+
+
+def test_numpys_functions_of_elements_in_a_process_that_met_no_array():
+    program = (
+        "import numpy as np\nfrom chainrules_tape import grad\n"
+        "print(grad(lambda x: np.sum(np.exp(np.array([x, 2 * x]))))(0.5))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert math.isclose(float(done.stdout), math.exp(0.5) + 2 * math.exp(1.0))
 
 
 @pytest.mark.parametrize("options", [{}, {"differentiable": True}, {"persistent": True}])

@@ -21,7 +21,7 @@ from chainrules_py import (
 from chainrules_py import ops as v
 from chainrules_py.extend import Library, register_array_type
 from chainrules_py.primitives.method_table import invalidate
-from chainrules_tape import Tape, grad, hook, jacobian, jvp, linearize, value_and_grad, vjp
+from chainrules_tape import Tape, grad, hessian, hook, jacobian, jvp, linearize, value_and_grad, vjp
 
 RNG = np.random.default_rng(11)
 LINE = RNG.uniform(0.5, 1.5, 6)
@@ -184,6 +184,32 @@ def test_arrays_without_axes():
 
     np.testing.assert_allclose(grad(f)(LINE), grad(plain)(LINE), rtol=1e-13)
     assert isinstance(value_of(f, LINE), float)
+
+
+def _filled(b, y):
+    b.fill(y)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda b, y: operator.setitem(b, (), y),
+        lambda b, y: operator.setitem(b, ..., y),
+        lambda b, y: operator.setitem(b, np.array(True), y),
+        lambda b, y: np.copyto(b, y),
+        lambda b, y: np.add(b, y, out=b),
+        _filled,
+    ],
+)
+def test_second_derivatives_of_writes_into_arrays_without_axes(write):
+    def f(x):
+        b = np.zeros_like(x)
+        write(b, np.sin(x))
+        return b * b
+
+    for x in (2.0, np.array(2.0)):
+        np.testing.assert_allclose(hessian(f)(x), 2 * np.cos(4.0), rtol=1e-14)
+        np.testing.assert_allclose(grad(grad(f))(x), 2 * np.cos(4.0), rtol=1e-14)
 
 
 # ------------------------------------------------------------------------------ levels

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_py import TracerError, linear_rule, primitive
+from chainrules_py import NotDifferentiableError, TracerError, linear_rule, primitive
 from chainrules_py.extend import innermost, objects
 from chainrules_tape import (
     Tape,
@@ -29,6 +29,7 @@ from chainrules_tape import (
     jacobian,
     jvp,
     linearize,
+    value_and_grad,
     vjp,
 )
 from tests.fuzz.leftovers import INNER as BEGUN
@@ -235,6 +236,33 @@ def test_a_loss_that_is_kept_keeps_no_records(call: Any) -> None:
     gc.collect()
     assert len(losses) == len(arrays) > 0
     assert [ref() for ref in arrays] == [None] * len(arrays)
+
+
+RETURNING: dict[str, Any] = {
+    "value_and_grad": lambda f: value_and_grad(f)(X),
+    "aux": lambda f: grad(lambda x: (np.sum(x), f(x)), has_aux=True)(X),
+    "vjp of two": lambda f: vjp(lambda x: (f(x), np.sum(x)), X),
+    "jvp": lambda f: jvp(f, (X,), (ONE,)),
+    "linearize": lambda f: linearize(f, X),
+    "jacobian": lambda f: jacobian(f)(X),
+    "hessian": lambda f: hessian(f)(X),
+}
+
+
+@pytest.mark.parametrize("first", RETURNING)
+@pytest.mark.parametrize("again", RETURNING)
+def test_a_result_that_an_earlier_call_made_is_an_error(first: str, again: str) -> None:
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        kept.append(np.sum(x**2))
+        return kept[0]
+
+    RETURNING[first](f)
+    with pytest.raises(
+        NotDifferentiableError, match=r"f.* float64\[\], which an earlier call made"
+    ):
+        RETURNING[again](f)
 
 
 def test_a_stored_value_that_an_outer_derivative_depends_on_is_to_be_returned() -> None:

@@ -34,7 +34,7 @@ from chainrules_py import (
 )
 from chainrules_py.extend import find_rule
 from chainrules_py.testing import check_rule
-from chainrules_tape import Tape, grad, jvp, vjp
+from chainrules_tape import Tape, grad, hessian, hvp, jacobian, jvp, vjp
 
 X, Y = np.array([0.3, -1.2, 2.0]), np.array([1.5, 0.5, -0.7])
 
@@ -219,6 +219,49 @@ def test_complex_numbers(name):
     bars = vjp(f, z, w)[1](y_bar)
     for bar, there in zip(bars, vjp(plain, z, w)[1](y_bar), strict=True):
         assert np.allclose(bar, there)
+
+
+def _pushed(x, t):
+    return np.array([2 * x[0] * x[1] * t[0] + x[0] ** 2 * t[1], np.cos(x[1]) * t[1]])
+
+
+def _pulled(x, v):
+    return np.array([2 * x[0] * x[1] * v[0], x[0] ** 2 * v[0] + np.cos(x[1]) * v[1]])
+
+
+def _rule_of(f):
+    push, pull = (lambda t, x: _pushed(x, t)), (lambda v, x: _pulled(x, v))
+    return lambda x: (f(x), (LinearMap(push, pull, x),))
+
+
+LISTS = {
+    "vjp": lambda f: f.defvjp(lambda x: (f(x), x), lambda x, v: (_pulled(x, v),)),
+    "jvp": lambda f: f.defjvp(lambda xs, ts: (f(*xs), _pushed(*xs, *ts))),
+    "rrule": lambda f: rrule.register(f)(lambda x: (f(x), lambda v: (_pulled(x, v),))),
+    "frule": lambda f: frule.register(f)(lambda ts, x: (f(x), _pushed(x, *ts))),
+    "rule": lambda f: rule(f)(_rule_of(f)),
+}
+
+
+@pytest.mark.parametrize("form", LISTS)
+def test_rules_that_make_arrays_of_lists(form):
+    """An array of objects where what it is made of is traced."""
+
+    def f(x):
+        return np.array([x[0] ** 2 * x[1], np.sin(x[1])])
+
+    plain, x, t = f, np.array([1.2, 0.7]), np.array([0.3, -0.4])
+    f = {"vjp": custom_vjp, "jvp": custom_jvp}.get(form, primitive)(plain)
+    LISTS[form](f)
+    for take in (
+        lambda f: jacobian(f, mode="forward")(x),
+        lambda f: jacobian(f, mode="reverse")(x),
+        lambda f: hessian(lambda x: np.sum(f(x) ** 2))(x),
+        lambda f: hvp(lambda x: np.sum(f(f(x))), (x,), (t,)),
+        lambda f: jacobian(hessian(lambda x: np.sum(f(x) ** 2)))(x),
+        lambda f: jvp(lambda x: jvp(f, (x,), (t,))[1], (x,), (t,))[1],
+    ):
+        np.testing.assert_allclose(take(f), take(plain), rtol=1e-12)
 
 
 # ---------------------------------------------------------------------------- what a call may be
