@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+from types import ModuleType
+
+from chainrules_py.extend import ContractError
 
 HERE = "chainrules_autograd"
+ENGINE = f"{HERE}.engine"
 MODULES = (
     "",
     ".builtins",
@@ -53,7 +57,15 @@ class as_autograd:  # noqa: N801
 
     # A class, not a generator: one that is entered and then dropped would exit at once.
 
+    _nothing: ModuleType | None = None
+
     def __enter__(self) -> None:
+        # The engine is loaded where an error is explained, and would find these names in place of
+        # autograd's: it is loaded now, or, without autograd, not at all.
+        try:
+            importlib.import_module(ENGINE)
+        except (ContractError, ImportError):
+            self._nothing = sys.modules[ENGINE] = ModuleType(ENGINE)
         self._before = {name: module for name, module in sys.modules.items() if _is_theirs(name)}
         for name in self._before:
             del sys.modules[name]
@@ -67,6 +79,8 @@ class as_autograd:  # noqa: N801
         for name in [name for name in sys.modules if _is_theirs(name)]:
             del sys.modules[name]
         sys.modules.update(self._before)
+        if self._nothing is not None:
+            del sys.modules[ENGINE]
 
 
 def _is_theirs(name: str) -> bool:

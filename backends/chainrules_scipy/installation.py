@@ -71,7 +71,8 @@ _places: dict[tuple[Any, str], _Place] = {}
 _lock = Lock()
 _standing: set[Installed] = set()
 _standing_for: dict[Callable[..., Any], Callable[..., Any]] = {}
-_originals: dict[Callable[..., Any], Callable[..., Any]] = {}
+_originals: dict[int, tuple[Any, Any]] = {}
+"""SciPy's function, and its replacement, by the id of the latter, which may have no hash."""
 
 # The attribute of a class whose instances hold traced values, as followed classes have.
 HOLDS = "_holds_traced"
@@ -219,7 +220,7 @@ def _dispatching(
             return _ended(host_computation.run, native, (function, args, options), {})
         return run(*args, **options)
 
-    _originals[dispatching] = native
+    _originals[id(dispatching)] = native, dispatching
     return dispatching
 
 
@@ -265,7 +266,7 @@ def place(native: Callable[..., Any], function: F, always: bool = False, home: s
     if native not in aliases:  # for lookups by name, with nothing installed
         alias(native, to=function, late=True)
     _standing_for[native] = _standing_for[dispatching] = dispatching
-    while home:  # also in parent packages that export it
+    while home.startswith("scipy"):  # also in parent packages that export it
         module = sys.modules[home]
         for name in [
             name
@@ -289,7 +290,7 @@ def standing(native: Any) -> Callable[..., Any] | None:
 
 def original(function: Any) -> Any:
     """Return SciPy's function for its replacement; others are returned unchanged."""
-    return _originals.get(function, function)
+    return _originals.get(id(function), (function,))[0]
 
 
 def place_method(cls: type, function: Callable[..., Any], name: str = "") -> None:
@@ -339,14 +340,13 @@ def public_module(native: Callable[..., Any]) -> str:
     >>> scipy.linalg.expm.__module__, public_module(scipy.linalg.expm)
     ('scipy.linalg._matfuncs', 'scipy.linalg')
     """
-    parts = native.__module__.split(".")
-    return ".".join(parts[: next((i for i, p in enumerate(parts) if p[0] == "_"), len(parts))])
+    return native.__module__.partition("._")[0]
 
 
 def taken_from(native: Any) -> str:
     """Return the advice to import ours in place of an object of SciPy."""
     name, home = native.__name__.removesuffix("_frozen"), public_module(native)
-    ours = OURS.get(home) or OURS[home.rpartition(".")[0]]
+    ours = OURS.get(home) or OURS.get(home.rpartition(".")[0])
     return f"use {name}, which takes the same, after 'from {ours} import {name}'"
 
 
@@ -421,7 +421,8 @@ def install() -> Installed:
             if alone:
                 sys.meta_path.insert(0, _finder)
                 for at in _places.values():
-                    setattr(at.owner, at.name, at.put)
+                    if vars(at.owner).get(at.name, at.before) is at.before:  # not a mock
+                        setattr(at.owner, at.name, at.put)
         except BaseException:
             installed.remove()  # the caller has no handle to do it
             raise

@@ -112,6 +112,12 @@ def register_structure(
 
     def items(x: T) -> list[tuple[Any, Any]]:
         found = [*to_fields(x)]
+        if found and not isinstance(found[0], (tuple, list)):
+            raise RuleError(
+                f"register_structure({cls.__qualname__}, to_fields, rebuild) takes (key, value) "
+                f"pairs from to_fields, whose first item here is {describe(found[0])}; write "
+                f"vars(x).items() in place of vars(x), or enumerate(values) in place of values"
+            )
         if len(seen) < _MANY_KEYS:
             seen.update(dict.fromkeys([key for key, _ in found if type(key) is str]))
         return found
@@ -504,9 +510,7 @@ def picture_of(cls: type, entries: Sequence[tuple[Any, str]]) -> str:
 
 def _describe_structure(x: object, depth: int) -> str | None:
     structure = structure_of(type(x))
-    if structure is None:
-        return None
-    return picture_of(
+    return structure and picture_of(
         type(x), [(key, describe(value, depth - 1)) for key, value in structure.items(x)]
     )
 

@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 import pytest
 
+from chainrules_py import RuleError
 from chainrules_py.values import pytree, structure
 from chainrules_py.values.caches import forgets
 from chainrules_py.values.pytree import flatten, unflatten
@@ -371,6 +372,13 @@ def test_other_classes_are_registered():
     assert fields_of(Box(1.0)) == [("value", 1.0)]
     assert rebuild(Box(1.0), [2.0]).value == 2.0
     assert flatten((Box((1.0, 2.0)), 3.0))[0] == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("to_fields", [vars, lambda x: [x.value]])
+def test_what_returns_no_pairs_is_refused_with_the_line_to_write(to_fields):
+    register_structure(Box, to_fields, lambda x, new: type(x)(*new))
+    with pytest.raises(RuleError, match=r"register_structure\(Box, .*write vars\(x\).items\(\)"):
+        fields_of(Box(1.0))
 
 
 def test_subclasses_follow_the_nearest_registered_class():

@@ -221,6 +221,38 @@ def test_the_names_are_ours_until_the_block_is_left():
     subprocess.run([sys.executable, "-c", text], check=True)
 
 
+@pytest.mark.parametrize("there", ["autograd", "none"])
+def test_errors_inside_of_the_block_load_no_engine_over_the_names(there):
+    """The engine took our names for a version of autograd that it does not support."""
+    program = f"""
+import sys, warnings
+warnings.simplefilter("error")
+if {there!r} == "none":
+    sys.modules["autograd"] = None
+import chainrules_autograd as ours
+with ours.as_autograd():
+    from autograd import grad
+    try:
+        grad(lambda x: x * (1.0 + 0.2j))(1.0)
+    except TypeError as error:
+        assert "real results" in str(error)
+try:
+    exp = ours.export(ours.numpy.exp)
+except ModuleNotFoundError as error:
+    assert "pip install 'chainrules-py[autograd]'" in str(error)
+    print("none")
+else:
+    import autograd
+    assert autograd.grad is not grad
+    print("autograd", autograd.grad(exp)(0.0))
+"""
+    if there == "autograd":
+        pytest.importorskip("autograd")
+    run = [sys.executable, "-c", program]
+    found = subprocess.run(run, check=True, capture_output=True, text=True).stdout.split()
+    assert found == {"autograd": ["autograd", "1.0"], "none": ["none"]}[there]
+
+
 def test_a_call_of_a_stated_function_costs_no_search():
     """All arguments are operands; what held those that are not was searched at each call."""
     f = extend.primitive(lambda x, factor: x * factor)

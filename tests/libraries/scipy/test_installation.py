@@ -147,6 +147,23 @@ def test_somebody_else_may_put_something_there():
         scipy.linalg.inv = native
 
 
+def test_other_code_has_replaced_functions_before_ours_are_imported():
+    """A counter or a logger is no function of SciPy: it stays, and all others are traced."""
+    program = """
+import numpy as np, scipy.linalg, scipy.optimize, chainrules_scipy
+from chainrules_tape import grad
+solve, minimize, a = scipy.linalg.solve, scipy.optimize.minimize, np.array([[2.0, 1.0], [0.5, 3.0]])
+scipy.linalg.solve = counted = lambda *args: solve(*args)
+scipy.optimize.minimize = lambda *args: minimize(*args)
+with chainrules_scipy.install():
+    assert np.allclose(grad(scipy.linalg.det)(a), 5.5 * np.linalg.inv(a).T)
+    f = lambda p: scipy.optimize.minimize_scalar(lambda x: (x - p) ** 2).x
+    assert abs(grad(f)(0.5) - 1.0) < 1e-6
+assert scipy.linalg.solve is counted
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_from_threads():
     failed = []
 
