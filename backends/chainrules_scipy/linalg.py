@@ -24,6 +24,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     adjoint,
     anchored,
     array_of,
+    asked,
     attribute,
     checked,
     complex_of,
@@ -98,19 +99,18 @@ _READ: dict[str, Any] = {
     "hermitian": lambda a, lower: _mirrored(a, lower, adjoint, v.real),
     "positive definite": lambda a, lower: _mirrored(a, lower, adjoint, v.real),
 }
-_SHORT = {
-    "gen": "general",
-    "banded": "general",
-    "sym": "symmetric",
-    "her": "hermitian",
-    "pos": "positive definite",
+_READ |= {
+    "gen": _READ["general"],
+    "banded": _READ["general"],
+    "sym": _READ["symmetric"],
+    "her": _READ["hermitian"],
+    "pos": _READ["positive definite"],
 }
 
 
 def read(a: Any, structure: str | None, lower: bool) -> Any:
     """Complete a matrix from the part that SciPy reads."""
-    structure = structure or "general"
-    how = _READ.get(_SHORT.get(structure, structure))
+    how = _READ.get(structure or "general")
     if how is None:
         reject(f"assume_a={structure!r} is no structure that SciPy knows", ValueError)
     return how(a, lower)
@@ -158,8 +158,7 @@ def solve_triangular(
     check_finite: bool = True,
 ) -> Any:
     """Solve ``a @ x == b``, reading one triangle of a."""
-    kinds: dict[Any, int] = {"N": 0, "T": 1, "C": 2, 0: 0, 1: 1, 2: 2}
-    kind = kinds.get(trans)
+    kind = {"N": 0, "T": 1, "C": 2, 0: 0, 1: 1, 2: 2}.get(trans)
     if kind is None:
         reject(f"trans={trans!r}: there are 0, 1, 2, 'N', 'T' and 'C'", ValueError)
     if kind:
@@ -236,7 +235,7 @@ def cho_factor(
     factor = v.cholesky(a, upper=not lower)
     if not _SINCE_1_18:  # SciPy leaves the other triangle unchanged
         factor = factor + (v.triu(a, k=1) if lower else v.tril(a, k=-1))
-    return factor, lower
+    return factor, np.full(a.shape[:-2], lower) if a.ndim > 2 else lower
 
 
 @stands_for(native.cho_solve)
@@ -398,13 +397,10 @@ def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
     if by_index is not None and by_value is not None:
         reject("Either index or value subset can be requested.", ValueError)
     if by_index is not None:
-        first, last = map(int, by_index)
-        return slice(first, last + 1)
+        return slice(int(by_index[0]), int(by_index[1]) + 1)
     if by_value is None:
         return slice(None)
-    low, high = by_value
-    known = readable(w)
-    return slice(int(np.sum(known <= low)), int(np.sum(known <= high)))
+    return slice(*[int(np.sum(readable(w) <= end)) for end in by_value])
 
 
 def _hermitian(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
@@ -468,6 +464,11 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
             UnsupportedKeywordError,
         )
     theirs = native.eig(readable(a), given, left=True, right=True)
+    if not np.isfinite(theirs[0]).all():
+        reject(
+            "eig(a, b) of a singular b has infinite eigenvalues, which have no derivative; those "
+            "of eig(b, a) are the reciprocals"
+        )
     w, V = v.eig(v.solve(b, a))
     # An import at the top of the file would be slow.
     order = scipy.optimize.linear_sum_assignment(np.abs(theirs[0][:, None] - readable(w)))[1]
@@ -552,11 +553,14 @@ def norm(
     """Compute a norm of vectors or matrices."""
     if varies(ord):
         reject("norm(ord=...) has no derivative in the order; write np.sum(abs(x)**p)**(1 / p)")
+    if a.ndim == 1 and a.shape[0] and axis is None and ord in (None, 2) and not keepdims:
+        size, far = v.max(v.abs(asked(a))), float(np.finfo(a.dtype).max) ** 0.25
+        if 0 < size < np.inf and not 1 / far < size < far:  # BLAS scales what cannot be squared
+            return size * extend.products_composites.norm(a / size)
     return extend.products_composites.norm(a, ord, static(axis), keepdims)
 
 
-_SYLVESTER: Any = native.solve_sylvester
-_LYAPUNOV: Any = native.solve_continuous_lyapunov
+_SYLVESTER, _LYAPUNOV = native.solve_sylvester, native.solve_continuous_lyapunov
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("block_diag", "companion", "convolution_matrix", "coshm", "cosm", "diagsvd", "expm_cond"),
@@ -569,19 +573,29 @@ FOLLOWED: dict[str, Any] = follow_all(
 }
 
 
+def _with_error(y: Any, disp: Any, theirs: Any, A: Any, *how: Any) -> Any:
+    """Add SciPy's estimate of the error, which is constant, where it is returned."""
+    return y if disp is None or disp else (y, theirs(readable(A), *how, disp=False)[1])
+
+
 FOLLOWED |= operations(
     native,
     arrays="A a b q",
     expm=lambda A: v.expm(A),  # noqa: PLW0108 - the parameters are SciPy's
-    logm=lambda A: v.logm(A),  # noqa: PLW0108 - the parameters are SciPy's
-    sqrtm=lambda A: v.sqrtm(of_lapack(A)),
+    logm=lambda A, disp: _with_error(v.logm(A), disp, native.logm, A),
+    sqrtm=lambda A, disp: _with_error(v.sqrtm(of_lapack(A)), disp, native.sqrtm, A),
     solve_sylvester=lambda a, b, q: _as_scipy(_SYLVESTER, v.solve_sylvester(a, b, q), a, b, q),
 )
 FOLLOWED |= operations(
     native,
     finite="A E",
     expm_frechet=lambda A, E, compute_expm: (
-        (v.expm(A), v.expm_frechet(A, E)) if compute_expm else v.expm_frechet(A, E)
+        (
+            v.broadcast_to(v.expm(A), shape=np.broadcast_shapes(A.shape, E.shape)),
+            v.expm_frechet(A, E),
+        )
+        if compute_expm
+        else v.expm_frechet(A, E)
     ),
 )
 for _block_diag in (native.block_diag, FOLLOWED["block_diag"]):
@@ -619,7 +633,7 @@ def funm(A: Any, func: Any, disp: Any = True) -> Any:
     known = readable(y)
     size = 1e6 * np.finfo(known.dtype).eps * np.max(np.abs(known), initial=0.0)
     is_real = kind_of(A) != "complex" and np.allclose(known.imag, 0, atol=size)
-    return v.real(y) if is_real else y
+    return _with_error(v.real(y) if is_real else y, disp, native.funm, A, func)
 
 
 @stands_for(native.rq, finite="a")
@@ -664,9 +678,12 @@ def qr_multiply(
     overwrite_c: bool = False,
 ) -> Any:
     """Multiply by the Q of `qr`: as ``scipy.linalg.qr_multiply``."""
-    q, *rest = qr(a, mode="economic", pivoting=pivoting)
+    # Where SciPy may overwrite the c of Q @ c, it takes as many rows as a has, for all of Q.
+    q, r, *order = qr(
+        a, mode="full" if overwrite_c and mode == "left" else "economic", pivoting=pivoting
+    )
     q = v.conj(q) if conjugate else q
-    return (c @ q if mode == "right" else q @ c, *rest)
+    return (c @ q if mode == "right" else q @ c, r[: a.shape[1]], *order)
 
 
 @stands_for(native.matrix_balance, arrays="A")
@@ -753,7 +770,7 @@ def schur(
     With F = Zᵀ A Z, let L be strictly lower so that the lower part of F + T L - L T vanishes; then
     L - Lᵀ rotates Z. Each step adds one order.
     """
-    known, z = native.schur(readable(a), output, sort=sort)[:2]
+    known, z, *count = native.schur(readable(a), output, sort=sort)
     n, w = a.shape[0], np.diagonal(known)
     near = np.abs(w[:, None] - w) + np.eye(n) < 1e-10 * np.max(np.abs(w), initial=1e-300)
     if np.iscomplexobj(known) or np.any(np.tril(known, -1)) or near.any():
@@ -770,7 +787,7 @@ def schur(
         half = added_up(0.5 * lower, (rows, columns), (n, n))
         half = half - v.matrix_transpose(half)
         z = z @ v.solve(np.eye(n) - half, np.eye(n) + half)
-    return v.triu(v.matrix_transpose(z) @ a @ z), z
+    return v.triu(v.matrix_transpose(z) @ a @ z), z, *count
 
 
 FOLLOWED |= {
@@ -834,8 +851,11 @@ def solve_continuous_are(
     D. Kleinman, "On an iterative technique for Riccati equation computations" (1968).
     """
     gain = lambda x, _a, b, r, s: v.solve(r, adjoint(b) @ x + adjoint(s))
-    of = native.solve_continuous_are, gain, solve_continuous_lyapunov, -1
-    return _riccati(*of, a, b, q, r, e, s, balanced=balanced)
+    return _riccati(
+        *(native.solve_continuous_are, gain, solve_continuous_lyapunov, -1),
+        *(a, b, q, r, e, s),
+        balanced=balanced,
+    )
 
 
 @stands_for(native.solve_discrete_are)
@@ -848,8 +868,11 @@ def solve_discrete_are(
     discrete optimal regulator" (1971).
     """
     gain = lambda x, a, b, r, s: v.solve(r + adjoint(b) @ x @ b, adjoint(b) @ x @ a + adjoint(s))
-    of = native.solve_discrete_are, gain, FOLLOWED["solve_discrete_lyapunov"], 1
-    return _riccati(*of, a, b, q, r, e, s, balanced=balanced)
+    return _riccati(
+        *(native.solve_discrete_are, gain, FOLLOWED["solve_discrete_lyapunov"], 1),
+        *(a, b, q, r, e, s),
+        balanced=balanced,
+    )
 
 
 # -------- matrices that are given by their diagonals, or by one row and column
@@ -967,7 +990,8 @@ def _spectrum(a: Any, theirs: Any, eigvals_only: bool, select: Any, select_range
 def eig_banded(a_band: Any, lower: bool, eigvals_only: bool, select: Any, select_range: Any) -> Any:
     """Compute the spectrum of a Hermitian matrix that is given by its diagonals."""
     return _spectrum(
-        _dense(a_band, lower),
+        # Of one column, LAPACK takes the first number if all eigenvalues are wanted.
+        _dense(a_band[:1] if a_band.shape[1] == 1 and str(select)[0] in "a0" else a_band, lower),
         functools.partial(native.eig_banded, readable(a_band), lower),
         *(eigvals_only, select, select_range),
     )

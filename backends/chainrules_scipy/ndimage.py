@@ -12,7 +12,7 @@ import numpy as np
 import scipy.ndimage as native
 
 from chainrules_py import ops as v
-from chainrules_py.extend import Tracer, varies
+from chainrules_py.extend import Tracer, kind_of, varies
 from chainrules_scipy._private import private
 from chainrules_scipy.composites_and_operand_conversions import (
     along,
@@ -440,11 +440,17 @@ def generic_gradient_magnitude(
     """Compute the norm of a gradient, as ``scipy.ndimage.generic_gradient_magnitude``."""
     x, options = array_of(input), extra_keywords or {}
     axes = _axes(x, axes)
-    parts = [
-        derivative(x, a, None, m, cval, *extra_arguments, **options)
-        for a, m in zip(axes, _each(mode, len(axes)), strict=True)
-    ]
-    return v.vector_norm(v.stack(*parts, axis=0), axis=0)
+    parts = v.stack(
+        *[
+            derivative(x, a, None, m, cval, *extra_arguments, **options)
+            for a, m in zip(axes, _each(mode, len(axes)), strict=True)
+        ]
+    )
+    return (
+        v.sqrt(v.sum(parts * parts, axis=0))  # SciPy squares complex numbers, not their sizes
+        if kind_of(parts) == "complex"
+        else v.vector_norm(parts, axis=0)
+    )
 
 
 @stands_for(native.geometric_transform)

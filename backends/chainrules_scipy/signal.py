@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.signal as native
-from scipy.signal import windows
 
 from chainrules_py import Array, LinearMap, NotDifferentiableError, primitive, rule
 from chainrules_py import ops as v
@@ -22,8 +22,10 @@ from chainrules_py.extend import (
     manipulation_composites,
     varies,
 )
+from chainrules_scipy import linalg
 from chainrules_scipy._private import common_base, private
 from chainrules_scipy.composites_and_operand_conversions import (
+    anchored,
     array_of,
     attribute,
     constant,
@@ -95,15 +97,30 @@ def _scale_to(self: Any, scaling: str) -> None:
     self._win, self._scaling, self._fac_mag, self._fac_psd = self._win * factor, scaling, None, None
 
 
+def _of_windows(
+    self: Any, win: Any, *args: Any, dual_win: Any = None, scale_to: Any = None, **how: Any
+) -> None:
+    """Construct with plain windows, which SciPy locks, and put the traced ones in their place."""
+    native.ShortTimeFFT.__init__(
+        *(self, readable(win), *args), dual_win=readable(dual_win), scale_to=scale_to, **how
+    )
+    self._win, self._dual_win = win, dual_win
+    if scale_to is not None:
+        self.scale_to(scale_to)
+
+
 ShortTimeFFT = follow_class(
-    native.ShortTimeFFT, "stft", "istft", "stft_detrend", "spectrogram", scale_to=_scale_to
+    native.ShortTimeFFT,
+    *("stft", "istft", "stft_detrend", "spectrogram"),
+    scale_to=_scale_to,
+    __init__=_of_windows,
 )
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("abcd_normalize", "bessel", "bilinear_zpk", "butter", "buttord", "cheb1ap", "cheb1ord"),
     *("cheb2ap", "cheb2ord", "cheby1", "cheby2", "coherence", "csd", "cspline1d"),
     *("cspline1d_eval", "czt", "decimate", "deconvolve", "detrend", "ellip", "ellipap", "ellipord"),
-    *("envelope", "filtfilt", "findfreqs", "firls", "firwin", "firwin2", "firwin_2d", "freqs"),
+    *("envelope", "filtfilt", "findfreqs", "firwin", "firwin2", "firwin_2d", "freqs"),
     *("freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gammatone", "gauss_spline"),
     *("gausspulse", "get_window", "group_delay", "hilbert", "hilbert2", "iircomb", "iirdesign"),
     *("iirfilter", "iirnotch", "iirpeak", "istft", "kaiser_atten", "kaiser_beta"),
@@ -125,7 +142,7 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("welch", "wiener", "zoom_fft", "zpk2sos", "zpk2ss", "zpk2tf"),
 )
 FOLLOWED |= follow_all(
-    windows,
+    native.windows,
     *("chebwin", "exponential", "gaussian", "general_cosine", "general_gaussian"),
     *("general_hamming", "kaiser", "taylor", "tukey"),
 )
@@ -156,8 +173,8 @@ def with_all_powers(b: Any, a: Any) -> tuple[Any, Any]:
 
 
 _LEFT_OUT = (
-    "scipy.signal leaves out coefficients of a numerator in front that are zero, and with them "
-    "their derivatives; leave out yourself what is constant"
+    "scipy.signal leaves out coefficients in front that are zero, and with them their derivatives; "
+    "leave out yourself what is constant"
 )
 
 
@@ -173,6 +190,13 @@ def normalize(b: Any, a: Any) -> tuple[Any, Any]:
 # SciPy takes the roots of a response less its least element, which stays 0.
 _rooted = numpy_with(sqrt=lambda x: v.where(x == 0, 0.0, v.sqrt(v.where(x == 0, 1.0, x))))
 FOLLOWED |= {
+    # SciPy's value, as its warning selects the least squares of a singular system.
+    "firls": follow(
+        native.firls,
+        solve=lambda *ab, **how: anchored(
+            scipy.linalg.solve(*map(readable, ab), **how), linalg.solve(*ab, **how)
+        ),
+    ),
     "minimum_phase": follow(native.minimum_phase, array_namespace=lambda _: _rooted),
     "normalize": normalize,
     "tf2ss": follow(native.tf2ss, normalize=with_all_powers),
@@ -262,13 +286,18 @@ _CONVERSIONS = {"TransferFunction": "to_tf", "ZerosPolesGain": "to_zpk", "StateS
 _BINARY = ("__add__", "__sub__", "__mul__", "__truediv__", "__radd__", "__rsub__", "__rmul__")
 for _cls in (native.lti, native.dlti):
     follow_class(_cls, "impulse", "step", "output", "bode", "freqresp", __new__=_system)
+_OWN: dict[str, Any] = {
+    "TransferFunction": {"normalize": with_all_powers},
+    "StateSpace": _OF_STATES,
+}
 for _name in _CONVERSIONS:
-    _own: dict[str, Any] = {"copy": _Copying, "__new__": _system}
-    if _name == "TransferFunction":
-        _own |= {"normalize": with_all_powers}
-    if _name == "StateSpace":
-        _own |= _OF_STATES
-    follow_class(getattr(native, _name), *(_BINARY if _name == "StateSpace" else ()), **_own)
+    follow_class(
+        getattr(native, _name),
+        *(_BINARY if _name == "StateSpace" else ()),
+        copy=_Copying,
+        __new__=_system,
+        **_OWN.get(_name, {}),
+    )
     for _kind in (native.lti, native.dlti):
         follow_class(_concrete(_name, _kind))
 
@@ -276,12 +305,12 @@ for _name in _CONVERSIONS:
 lsim = follow(
     native.lsim, np=numpy_with(any=lambda x: (np.ndim(x) > 0 and varies(x)) or bool(np.any(x)))
 )
-impulse, step, dlsim, dimpulse, dstep = map(
-    follow, (native.impulse, native.step, native.dlsim, native.dimpulse, native.dstep)
-)
-bode, dbode, dfreqresp, _freqresp, cont2discrete = map(
+impulse, step, dlsim, dimpulse, dstep, bode, dbode, dfreqresp, _freqresp, cont2discrete = map(
     follow,
-    (native.bode, native.dbode, native.dfreqresp, native.freqresp, native.cont2discrete),
+    (
+        *(native.impulse, native.step, native.dlsim, native.dimpulse, native.dstep),
+        *(native.bode, native.dbode, native.dfreqresp, native.freqresp, native.cont2discrete),
+    ),
 )
 
 
@@ -312,7 +341,10 @@ def _leaving_out_none(x: Any, trim: Any) -> Any:
     """Trim zeros; raise for those that vary, whose derivatives would be lost."""
     kept = np.trim_zeros(x, trim)
     if varies(x) and kept.shape != x.shape:
-        reject("residues of coefficients that are zero at the end have no derivative in these")
+        reject(
+            "SciPy leaves out coefficients that are zero at an end, and with them their "
+            "derivatives; leave out yourself what is constant"
+        )
     return kept
 
 
@@ -321,7 +353,13 @@ residue, residuez = (
     for f in (native.residue, native.residuez)
 )
 invres, invresz = (
-    follow(f, np=numpy_with(**dict.fromkeys(("max", "min", "mean"), operator.itemgetter(0))))
+    follow(
+        f,
+        np=numpy_with(
+            trim_zeros=_leaving_out_none,
+            **dict.fromkeys(("max", "min", "mean"), operator.itemgetter(0)),
+        ),
+    )
     for f in (native.invres, native.invresz)
 )
 
@@ -330,18 +368,19 @@ invres, invresz = (
 def bilinear(b: Any, a: Any, fs: Any = 1.0) -> Any:
     """Transform a continuous filter into a discrete one, as ``scipy.signal.bilinear``."""
     b, a = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a))
-    n, two = max(len(a), len(b)) - 1, 2.0 * array_of(fs)
+    n = max(len(np.trim_zeros(readable(x), "f")) for x in (a, b)) - 1
+    if any(varies(x) and len(x) > n + 1 for x in (a, b)):
+        raise NotDifferentiableError(_LEFT_OUT)
     plus, minus = np.polynomial.Polynomial((1, 1)), np.polynomial.Polynomial((-1, 1))
     powers = np.stack([(plus ** (n - k) * minus**k).coef[::-1] for k in range(n + 1)])
-    b, a = ((two ** np.arange(len(x)) * x[::-1]) @ powers[: len(x)] for x in (b, a))
+    b, a = (
+        ((2.0 * array_of(fs)) ** np.arange(len(x)) * x[::-1])[: n + 1] @ powers[: len(x)]
+        for x in (b, a)
+    )
     return FOLLOWED["normalize"](b, a)
 
 
 # -------- convolutions, recursive filters, other linear functions of signals; windows, peaks
-
-
-# Up to this many products are added one by one; above, Fourier transforms are multiplied.
-_DIRECT = 1 << 18
 
 
 def _cut(full: Any, mode: str, x: tuple[int, ...], k: tuple[int, ...], axes: Any) -> Any:
@@ -374,7 +413,8 @@ def convolved(in1: Any, in2: Any, mode: str, axes: Any = None) -> Any:
     if x.ndim == 0:
         return x * k
     taps = math.prod(k.shape[i] for i in axes)
-    few = len(axes) == x.ndim and taps * math.prod(x.shape) <= _DIRECT and taps <= 64
+    # Few products are added one by one; for many, Fourier transforms are multiplied.
+    few = len(axes) == x.ndim and taps * math.prod(x.shape) <= 1 << 18 and taps <= 64
     return _cut(_added(x, k) if few else _multiplied(x, k, axes), mode, x.shape, k.shape, axes)
 
 
@@ -653,10 +693,15 @@ def _widths(x: Any, peaks: Any, rel_height: Any, *data: Any) -> Any:
     return right - left, height, left, right
 
 
-for _name in ("_local_maxima_1d", "_select_by_peak_distance"):
-    instead_of(private(_name), lambda *xs, _name=_name: private(_name)(*map(readable, xs)))
-instead_of(private("_peak_prominences"), _prominences)
-instead_of(private("_peak_widths"), _widths)
+for _name, _ours in {
+    "_peak_prominences": _prominences,
+    "_peak_widths": _widths,
+    **{
+        name: lambda *xs, name=name: private(name)(*map(readable, xs))
+        for name in ("_local_maxima_1d", "_select_by_peak_distance")
+    },
+}.items():
+    instead_of(private(_name), _ours)
 FOLLOWED |= follow_all(native, "find_peaks", "peak_prominences", "peak_widths")
 argrelextrema, argrelmax, argrelmin, find_peaks_cwt = (
     constant(f)

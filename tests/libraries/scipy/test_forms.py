@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 import traceback
 from typing import Any
@@ -105,6 +106,40 @@ for _mu, _bias in ((-4.0, 1.0), (-2.5, 0.5), (-4.0, -1.0)):  # singular ones
         lambda dln, how=(_mu, 0.0, _bias): 1e-3 * scipy.fft.fht(_signal, dln, *how),
         np.array(0.1),
     )
+# What SciPy decides by an option, a shape or a value.
+_window = np.hanning(8) + 0.1
+FORMS |= {
+    "expm_frechet, a stack": (lambda x: scipy.linalg.expm_frechet(x, STACK[0]), STACK[0, 0]),
+    **{
+        f"norm, times {k}": (lambda x, k=k: np.array([1 / k]) * scipy.linalg.norm(k * x), B)
+        for k in (1e200, 1e-200)
+    },
+    "funm, disp": (lambda x: scipy.linalg.funm(x, np.exp, disp=False), _real[0, 0]),
+    **{
+        f"{f.__name__}, disp": (lambda x, f=f.__name__: getattr(scipy.linalg, f)(x, disp=False), x)
+        for f, x in ((scipy.linalg.logm, _real[0, 0]), (scipy.linalg.sqrtm, _real[0, 0]))
+        if "disp" in inspect.signature(f).parameters  # SciPy 1.18 has none
+    },
+    "schur, sort": (lambda x: scipy.linalg.schur(x, sort="rhp")[2] * np.sum(x), _real[0, 0]),
+    "cho_factor, lower": (lambda x: scipy.linalg.cho_factor(x, True)[1][0] * x, _definite[0]),
+    "eig_banded, a column": (lambda x: scipy.linalg.eig_banded(x), np.array([[3.0], [5.0]])),
+    "qr_multiply, all columns": (
+        lambda x: scipy.linalg.qr_multiply(STACK[0, 0, :, :2], x.copy(), "left", overwrite_c=True),
+        _one,
+    ),
+    "bilinear, zeros": (lambda x: scipy.signal.bilinear([0.0, 0.0, 0.5], x, 0.5), B),
+    "welch, window": (lambda x: scipy.signal.welch(_signal, 1.0, x)[1], _window),
+    "ShortTimeFFT, windows": (
+        lambda x: scipy.signal.ShortTimeFFT(x, 3, 2.0, dual_win=x, scale_to="psd").istft(
+            np.ones((5, 4)) + 0j
+        ),
+        _window,
+    ),
+    "gaussian_gradient_magnitude, complex": (
+        lambda x: scipy.ndimage.gaussian_gradient_magnitude(x, 1.0),
+        STACK[0, 0] + 1j * STACK[0, 1],
+    ),
+}
 FORMS["boxcox_llf, of a large power"] = (
     lambda x: scipy.stats.boxcox_llf(-8.0, x),
     np.array([198.0, 233.0, 233.0, 392.0]),
@@ -126,6 +161,7 @@ def _parts(y: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.filterwarnings("ignore:singular")
+@pytest.mark.filterwarnings("ignore:The `disp`:DeprecationWarning")
 @pytest.mark.parametrize("name", FORMS)
 def test_forms(name: str) -> None:
     f, x = FORMS[name]
@@ -167,6 +203,9 @@ def test_left_eigenvectors_are_as_lapack_turns_them(a: Any) -> None:
         lambda p: scipy.stats.pmean([1.0, 2.0, 4.0], p[0]),
         lambda p: scipy.stats.poisson_binom.cdf([1], p)[0],
         lambda p: scipy.stats.poisson_binom.mean(p),
+        lambda p: scipy.signal.invresz([1.0], [0.5], 0 * p)[0][0],
+        lambda p: scipy.signal.bilinear(p - p[0], [1.0])[0][0],
+        lambda p: scipy.linalg.eigvals(np.diag(p), np.diag([1.0, 0.0])).real[0],
     ],
 )
 def test_refusals(f: Any) -> None:

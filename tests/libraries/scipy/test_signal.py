@@ -8,7 +8,7 @@ import scipy.signal as theirs
 
 import chainrules_scipy.signal as ours
 from chainrules_py import NotDifferentiableError
-from chainrules_tape import grad, hessian, jacobian, jvp
+from chainrules_tape import grad, hessian, jacobian, jvp, vjp
 from tests.libraries.scipy.same import check_same
 
 _rng = np.random.default_rng(1)
@@ -131,6 +131,13 @@ def test_windows_of_short_times_are_scaled_once(scale_to):
 def test_the_least_element_of_a_response():
     """SciPy takes the root of what it is subtracted from, whose slope at 0 is infinite."""
     _same("minimum_phase", theirs.firwin(9, 0.3), method="hilbert")
+
+
+def test_firls_of_a_singular_system():
+    """Where its solution would be inaccurate, SciPy takes that of least squares."""
+    design = lambda d, of: of.firls(21, [0, 0.1, 0.9, 1], d)
+    d = np.array([1.0, 1, 0, 0])
+    np.testing.assert_allclose(vjp(lambda d: design(d, ours), d)[0], design(d, theirs), rtol=1e-9)
 
 
 def test_a_sampling_frequency():
