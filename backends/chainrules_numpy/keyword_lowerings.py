@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.memory import layout
 from chainrules_py import Primitive, UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import (
@@ -24,6 +25,7 @@ from chainrules_py.extend import (
     Tracer,
     beside,
     caller,
+    describe,
     find_tracers,
     has_known_layout,
     hosts,
@@ -362,13 +364,41 @@ def flattened(call: Call, axis: Any) -> None:
 # -------------------------------------------------------------------------------------- shapes
 
 
+def order_of(x: Any, order: str | None) -> str:
+    """Return the order, C or F, that is meant: A and K stand for that of the memory of x.
+
+    Raises
+    ------
+    UnsupportedKeywordError
+        If it is another, or if it is unknown which one NumPy's array would have.
+    """
+    order = (order or "C").upper()
+    if order in ("C", "F"):
+        return order
+    np.ravel(0, order)  # type: ignore[call-overload]  # checks it
+    if x.ndim < 2:
+        return "C"
+    known = plain(x) if has_known_layout(x) else None
+    if isinstance(known, np.ndarray):
+        if order == "A":
+            return "F" if known.flags.fnc else "C"
+        strides = [*map(abs, layout(known))]
+        falling = sorted(strides, reverse=True)
+        if all(strides) and strides in (falling, falling[::-1]):
+            return "C" if strides == falling else "F"
+    fact = (
+        f"order={order!r} is that of the memory of {describe(x)}, which is not known to be C or F"
+    )
+    write = "write order='C', or order='F' for the elements of each column one after the other"
+    raise UnsupportedKeywordError(told(fact, Line(caller()), write))
+
+
 def element_order(call: Call, order: str) -> None:
     """Lower ``order="F"`` of reshape: C order, with the axes reversed before and after."""
-    if order != "F":
-        raise UnsupportedKeywordError(
-            f"order={order!r} reads the memory of an array, which has no derivative; "
-            f"order is 'C' or 'F'"
-        )
+    if order == "K":
+        raise ValueError("order 'K' is not permitted for reshaping")
+    if order_of(call.operands["x"], order) == "C":
+        return
     call.operands["x"] = v.permute_dims(call.operands["x"])
     call.options["shape"] = call.options["shape"][::-1]
     call.after.append(v.permute_dims)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -184,7 +185,7 @@ member("ravel", ravel, {"self": None, "order": "C"})
 
 def _flatten(x: Any, order: str = "C") -> Any:
     """Flatten x into memory of its own."""
-    return v.copy(m.ravel(x, order))
+    return v.copy(m.ravel(x, low.order_of(x, order)))
 
 
 member("flatten", _flatten, {"self": None, "order": "C"})
@@ -196,9 +197,23 @@ member(
     {"self": None, "repeats": None, "axis": None},
     lower={"repeats": low.as_array("repeats"), "axis": axis},
 )
+
+
+def _astype(x: Any, dtype: Any) -> Any:
+    """Convert the dtype; an array of objects has the traced elements."""
+    if dtype not in (object, "O", "object"):
+        return v.astype(x, dtype=dtype)
+    try:
+        return np.array(x, dtype=object)
+    except TracerError:
+        line = Line(caller())
+        fact = f"{describe(x)} becomes no array of objects: these are of few real numbers"
+        raise TracerError(told(fact, line, f"use {line.owner('astype') or 'x'}")) from None
+
+
 member(
     "astype",
-    v.astype,
+    _astype,
     {"self": None, "dtype": None, "order": "K", "casting": "unsafe", "subok": True, "copy": True},
     refuse=("casting", "subok"),
     lower={"copy": ignored, "order": low.memory_order},
@@ -249,10 +264,11 @@ alias(
 
 def flat(x: Any) -> Any:
     """Raise: the iterator that NumPy returns writes to x."""
-    raise TracerError(
-        f"flat of {describe(x)} stands for its memory; write x.ravel() to read it, and "
-        f"x[np.unravel_index(np.arange(x.size)[i], x.shape)] = y to write to it"
+    write = (
+        "write x.ravel() to read it, and x[np.unravel_index(np.arange(x.size)[i], x.shape)] = y "
+        "to write to it"
     )
+    raise TracerError(told(f"flat of {describe(x)} stands for its memory", Line(caller()), write))
 
 
 member("flat", flat)
@@ -301,20 +317,26 @@ for _name in ("item", "tolist", "tobytes", "tofile", "dump", "dumps"):
     refused(_name, _escape(_name))
 
 
-def view(x: Any, *args: Any, **keywords: Any) -> Any:
+def view(x: Any, dtype: Any = np.ndarray, type: Any = np.ndarray) -> Any:
     """View all of x; a view with another dtype would read its bytes, and is refused."""
-    dtype = keywords.get("dtype", args[0] if args else x.dtype)
-    if isinstance(dtype, type) and issubclass(dtype, np.ndarray) and dtype is not np.ndarray:
-        raise TracerError(
-            f"{describe(x)} cannot become a {dtype.__name__}, whose operators differ; write "
-            f"np.asarray(m) for a {dtype.__name__} m beside it, np.asarray(m) @ x for a product"
-        )
-    if len(args) > 1 or keywords.keys() - {"dtype"} or np.dtype(dtype) != x.dtype:
-        raise TracerError(
-            f"view of {describe(x)} as {dtype} reads its bytes; write x.astype(dtype) for "
-            f"numbers, x[::2] + 1j * x[1::2] for pairs, np.stack([z.real, z.imag], -1) for parts"
-        )
-    return x[...]
+    if isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray):
+        dtype, type = x.dtype, type if dtype is np.ndarray else dtype
+    if type is np.ndarray and np.dtype(dtype) == x.dtype:
+        return x[...]
+    line = Line(caller())
+    of = line.owner("view") or "x"
+    fact = f"view of {describe(x)} as {dtype} reads its bytes"
+    if type is not np.ndarray:
+        fact = f"{describe(x)} cannot become a {type.__name__}, whose operators differ"
+        write = f"write np.asarray(m) for a {type.__name__} m beside it, np.asarray(m) @ {{0}}"
+    elif np.dtype(dtype) == np.empty(0, x.dtype).real.dtype:
+        write = "use np.stack([{0}.real, {0}.imag], -1).reshape(*{0}.shape[:-1], -1)"
+    elif np.dtype(dtype).kind == "c" and np.dtype(dtype).itemsize == 2 * x.dtype.itemsize:
+        write = "use {0}[..., ::2] + 1j * {0}[..., 1::2]"
+    else:
+        given = line.option("dtype") or next(iter(line.arguments), "dtype")
+        write = f"use ignore_derivatives({{0}}).view({given}), which is a constant"
+    raise TracerError(told(fact, line, filled(write, of)))
 
 
-refused("view", view)  # raises only for some arguments
+refused("view", lambda *xs, **how: view(*xs, **how))  # noqa: PLW0108  the row takes any arguments

@@ -12,10 +12,11 @@ from chainrules_numpy._private import hidden_ufuncs
 from chainrules_numpy.late_alias import alias
 from chainrules_py import Primitive
 from chainrules_py import ops as v
-from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering, Site
+from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering, Site, kind_of
 
 Row = tuple[Any, Primitive[..., Any]]
 _ufunc: Any
+_row: Row
 _operation: Any
 
 
@@ -29,6 +30,11 @@ def in_dtype(ufunc: Any, operation: Primitive[..., Any]) -> Lowering:
             raise TypeError(
                 f"np.{ufunc.__name__} computes in no dtype={dtype!r}: write .astype behind it"
             )
+        z = next(iter(call.operands.values()))
+        if operation is v.abs and kind_of(z) == "complex":
+            have = low.numpy_dtype(z) if hasattr(z, "dtype") else np.dtype(complex)
+            if dtype == np.empty(0, have).real.dtype:
+                return  # which the result has anyway
         low.computed_in(call, dtype)
         if all(map(low.is_numpys, call.operands.values())):
             if dtype not in sites:
@@ -50,6 +56,11 @@ def ufunc_row(ufunc: Any, operation: Primitive[..., Any], **lower: Lowering) -> 
     )
 
 
+def masked(call: Call, where: Any) -> None:
+    """Lower ``where=`` of tests and comparisons: the rest, which NumPy leaves unset, is False."""
+    call.after.append(lambda y: v.logical_and(y, low.array_of(where)))
+
+
 # Ufuncs from numbers to numbers of the same kind, which compute in ``dtype=``.
 ARITHMETIC: tuple[Row, ...] = (
     (np.add, v.add),
@@ -64,6 +75,9 @@ ARITHMETIC: tuple[Row, ...] = (
     (np.reciprocal, v.reciprocal),
     (np.power, v.pow),
     (np.float_power, v.pow),
+    (np.absolute, v.abs),
+    (np.fabs, v.abs),
+    (np.sign, v.sign),
     (np.square, v.square),
     (np.sqrt, v.sqrt),
     (np.cbrt, v.cbrt),
@@ -107,14 +121,7 @@ ARITHMETIC: tuple[Row, ...] = (
     (np.trunc, v.trunc),
     (np.rint, v.round),
 )
-OTHERS: tuple[Row, ...] = (
-    (np.absolute, v.abs),
-    (np.fabs, v.abs),
-    (np.sign, v.sign),
-    (np.divmod, v.divmod),
-    (np.modf, v.modf),
-    (np.frexp, v.frexp),
-    (np.ldexp, v.ldexp),
+TESTS: tuple[Row, ...] = (
     (np.equal, v.equal),
     (np.not_equal, v.not_equal),
     (np.less, v.less),
@@ -129,6 +136,13 @@ OTHERS: tuple[Row, ...] = (
     (np.isinf, v.isinf),
     (np.isnan, v.isnan),
     (np.signbit, v.signbit),
+)
+OTHERS: tuple[Row, ...] = (
+    *TESTS,
+    (np.divmod, v.divmod),
+    (np.modf, v.modf),
+    (np.frexp, v.frexp),
+    (np.ldexp, v.ldexp),
     (np.spacing, v.spacing),
     (np.bitwise_and, v.bitwise_and),
     (np.bitwise_or, v.bitwise_or),
@@ -141,8 +155,8 @@ OTHERS: tuple[Row, ...] = (
 )
 for _ufunc, _operation in ARITHMETIC:
     ufunc_row(_ufunc, _operation, dtype=in_dtype(_ufunc, _operation))
-for _ufunc, _operation in OTHERS:
-    ufunc_row(_ufunc, _operation)
+for _row in OTHERS:
+    ufunc_row(*_row, **{"where": masked} if _row in TESTS else {})
 if hasattr(np, "bitwise_count"):  # since NumPy 2.0
     ufunc_row(np.bitwise_count, v.bitwise_count)
 

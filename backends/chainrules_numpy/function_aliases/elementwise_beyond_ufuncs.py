@@ -14,7 +14,17 @@ from chainrules_numpy.function_aliases.alias_constructors import row
 from chainrules_numpy.late_alias import alias
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import Call, kind_of, type_info, untraced
+from chainrules_py.extend import (
+    UFUNC_KEYWORDS,
+    Call,
+    Tracer,
+    find_tracers,
+    kind_of,
+    refuse_plain,
+    type_info,
+    untraced,
+    viewers,
+)
 
 _f: Any
 _operation: Any
@@ -78,6 +88,18 @@ def clip_method(x: Any, min: Any = None, max: Any = None) -> Any:
     return clip_call(x, min, max)
 
 
+def into(call: Call, out: Any) -> None:
+    """Lower ``out=``: the result is written into an array that holds traced values."""
+    if not isinstance(out, Tracer):
+        refuse_plain(out, find_tracers((call.operands, call.options))[0])
+
+    def write(y: Any) -> Any:
+        out[...] = y
+        return out
+
+    call.after.append(write)
+
+
 def select_call(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """Call np.select with lists; two Python numbers would meet in double precision."""
     conditions = [low.array_of(c) for c in condlist]
@@ -114,16 +136,34 @@ def nan_to_num_call(
     return v.nan_to_num(x, operand(nan), operand(posinf), operand(neginf))
 
 
-# np.where(condition) returns indices.
-alias(np.where, to=v.where, fewer=np.nonzero)
-alias(np.clip, to=clip_call, refuse=("out",))
+def nonzero(condition: Any, *alone: Any) -> Any:
+    """Call np.where of a condition, which returns indices."""
+    if alone:
+        raise ValueError("either both or neither of x and y should be given")
+    return np.nonzero(condition)
+
+
+alias(np.where, to=v.where, fewer=nonzero)
+_REFUSED = tuple(UFUNC_KEYWORDS.keys() - {"out"})
+viewers.update((np.clip, np.ndarray.clip))  # which return out, and that may be a view
+alias(
+    np.clip,
+    to=clip_call,
+    parameters={"a": None, **dict.fromkeys(("a_min", "a_max"), _LACKING), "min": None, "max": None}
+    | UFUNC_KEYWORDS,
+    positional=("a", "a_min", "a_max", "out"),
+    lower={"out": into},
+    refuse=_REFUSED,
+)
 for _f in (np.ndarray.clip, np.generic.clip):
     alias(
         _f,
         to=clip_method,
-        parameters={"self": None, "min": None, "max": None, "out": None},
+        parameters={"self": None, "min": None, "max": None} | UFUNC_KEYWORDS,
+        positional=("self", "min", "max", "out"),
         rename={"self": "x"},
-        refuse=("out",),
+        lower={"out": into},
+        refuse=_REFUSED,
     )
 alias(np.select, to=select_call)
 alias(np.choose, to=choose_call, refuse=("out",))

@@ -241,11 +241,30 @@ def test_dtype_is_what_a_ufunc_computes_in():
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.absolute(x, dtype=np.float32),
+        lambda x: np.absolute((3 + 4j) * x, dtype=float),
+        lambda x: np.fabs(x, dtype=np.longdouble),
+        lambda x: np.sign(x, dtype=np.float16),
+        lambda x: np.clip(x, -1, 9, dtype=None, casting="same_kind"),
+    ],
+)
+def test_dtypes_of_functions_that_are_linear_in_pieces(call):
+    x = np.array([1.5, -2.0, 4.0])
+    y, pullback = vjp(call, x)
+    assert y.dtype == call(x).dtype
+    np.testing.assert_array_equal(y, call(x))
+    slope = (call(x + 0.5) - call(x - 0.5)).astype(float)
+    np.testing.assert_allclose(pullback(np.ones_like(y))[0], slope, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
     "call, name",
     [
         (lambda x: np.add(x, x, dtype=np.int64), "dtype"),
         (lambda x: np.add(x, 1j * x, dtype=float), "dtype"),
-        (lambda x: np.absolute(x, dtype=np.float32), "dtype"),
+        (lambda x: np.absolute(1j * x, dtype=np.float32), "dtype"),
         (lambda x: np.divmod(x, x, dtype=np.float32), "dtype"),
         (lambda x: np.add(x, x, casting="unsafe"), "casting"),
         (lambda x: np.add(x, x, where=[True, False, True]), "where"),
@@ -254,6 +273,8 @@ def test_dtype_is_what_a_ufunc_computes_in():
         (lambda x: np.add.outer(x, x, dtype=np.float32), "dtype"),
         (lambda x: np.modf(x, out=(np.empty(3), np.empty(3))), "out"),
         (lambda x: np.fix(x, out=np.empty(3)), "out"),
+        (lambda x: np.clip(x, 0, 1, dtype=float), r"use np\.clip\(x, 0, 1\)\.astype\(float\)"),
+        (lambda x: x.clip(0, 1, casting="unsafe"), r"use x\.clip\(0, 1\)"),
         (lambda x: np.nanstd(1j * x, dtype=float), "nanstd of complex128"),
     ],
 )

@@ -6,6 +6,7 @@ the arrays. What NumPy gives for the same program is the truth, whatever NumPy c
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -202,8 +203,56 @@ def test_a_view_of_all_is_a_view():
     value, bar = value_and_grad(f)(X)
     assert value == f(X)
     np.testing.assert_array_equal(bar, 2.0 * X * [[0.0], [1.0], [1.0]])
-    with pytest.raises(TracerError, match=r"x\.astype\(dtype\)"):
-        value_and_grad(lambda x: np.sum(x.view(np.int64)))(X)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda y: y.view(np.ndarray),
+        lambda y: y.view(type=np.ndarray),
+        lambda y: np.ravel(y, order="K"),
+        lambda y: y.ravel("A"),
+        lambda y: y.reshape(-1, order="A"),
+        lambda y: y.flatten("K"),
+        lambda y: y[:, :2].ravel("K"),
+        lambda y: y[::2].ravel("A"),
+        lambda y: y.T[1:].ravel("K"),
+    ],
+)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_elements_in_the_order_of_memory(read, order):
+    def f(x):
+        y = x * x
+        part = read(y)
+        part[1] *= 3.0
+        return total([y, part])
+
+    x = np.array(X + 1.0, order=order)
+    value, bar = value_and_grad(f)(x)
+    assert value == f(x)
+    slope = (f(1.000001 * x) - f(0.999999 * x)) / 2e-6
+    np.testing.assert_allclose(np.sum(bar * x), slope, rtol=1e-6)
+    np.testing.assert_allclose(jvp(f, (x,), (x,))[1], slope, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "call, write",
+    [
+        (lambda x: np.broadcast_to(x, (2, 3, 3)).ravel("K"), "write order='C'"),
+        (lambda x: x.view(np.int64), r"ignore_derivatives(x).view(np.int64)"),
+        (lambda x: (1j * x).view(float), "np.stack([(1j * x).real, (1j * x).imag], -1)"),
+        (lambda x: (2 * x).flat[::2], "write x.ravel()"),
+        (lambda x: np.tile(x, (4, 4)).astype(object), "use np.tile(x, (4, 4))"),
+    ],
+)
+def test_what_reads_memory_names_its_line(call, write):
+    with pytest.raises(ChainRulesError, match=f"(?s)test_views_written.*{re.escape(write)}"):
+        value_and_grad(lambda x: np.sum(call(x)))(X)
+
+
+def test_objects_of_a_traced_array():
+    f = lambda x: np.sum(x.astype(object) ** 2)
+    np.testing.assert_array_equal(value_and_grad(f)(X[0])[1], 2.0 * X[0])
 
 
 @pytest.mark.parametrize(
