@@ -10,7 +10,9 @@ import linecache
 import math
 import re
 import sys
-from types import ModuleType
+from pathlib import Path
+from traceback import walk_tb
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,12 +20,15 @@ import numpy as np
 from chainrules_py import ops
 from chainrules_py.extend import (
     Line,
+    Tracer,
     advised,
     advised_at,
+    advisers,
     aliases,
     attributes,
     filled,
     find_tracers,
+    knows,
     remedies,
     untraced,
 )
@@ -38,7 +43,7 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
     if line.place[0].startswith("<lambdifygenerated"):  # by SymPy
         return _of_sympy(line)
     if last:
-        return _black_box(line)
+        return None if error is not None and _is_stated(error) else _black_box(line)
     if "numpy.random" in sys.modules and (written := advised(np.random.Generator, line)):
         return written
     if isinstance(error, IndexError):
@@ -109,8 +114,11 @@ def of_plain(line: Line) -> str | None:
 def _in_python(line: Line) -> str | None:
     """Return the line with the Python function in place of one that caches or compiles it."""
     new = copy.deepcopy(line.node)
+    calls = [x for x in ast.walk(new or ast.Pass()) if isinstance(x, ast.Call)]
+    given = [(x.func, [*x.args, *[each.value for each in x.keywords]]) for x in calls]
+    plain = [f for f, args in given if not any(any(line.traced(arg)) for arg in args)]
     for node in ast.walk(new or ast.Pass()):
-        if not isinstance(node, (ast.Name, ast.Attribute)):
+        if not isinstance(node, (ast.Name, ast.Attribute)) or node in plain:
             continue
         function = line.value_of(node)
         if isinstance(function, functools.partial) and function.func in vars(math).values():
@@ -220,11 +228,15 @@ def _stacked(line: Line) -> str | None:
         if joined is None or (is_list and not any(line.traced(arg))):
             continue
         if name in _MAKERS:
-            from chainrules_numpy.plain_number_advice import with_axes  # loads np.polynomial
+            from chainrules_numpy.plain_number_advice import (
+                dtype_of,
+                with_axes,
+            )  # loads np.polynomial
 
-            dtype = line.option("dtype") or next(iter(line.arguments[1:2]), "float")
-            kept = "" if dtype in ("float", "np.float64", "object") else f".astype({dtype})"
-            return f"use {with_axes(line, ast.unparse(joined) + kept)}"
+            dtype, beside = dtype_of(line)
+            plain = dtype in (None, "float", "np.float64", "object")
+            kept = "" if plain else f".astype({dtype})"
+            return f"use {with_axes(line, ast.unparse(joined) + kept)}{beside}"
         new = copy.deepcopy(call)
         new.args[place] = joined
         text = ast.unparse(new)
@@ -626,13 +638,15 @@ def _black_box(line: Line) -> str | None:
     if module == "builtins" and isinstance(called, ast.Attribute):
         module = str(getattr(line.value_of(called.value), "__name__", module))  # e.g. of torch.sin
     root = module.partition(".")[0]
-    if root in sys.stdlib_module_names and line.library:
-        root = str(line.library[0].f_globals.get("__name__", "")).partition(".")[0]
+    if root in sys.stdlib_module_names and line.library:  # it is called by Python, or unknown
+        root, function = _root(line.library[0]), None
+    if root.startswith("chainrules_") and _foreign(line):  # a function is given to an engine
+        return _installed(line) or _in_words(line)
     if root == "numpy" or root.startswith("chainrules_") or root in sys.stdlib_module_names:
         return None
-    if other := alike(line) or advised(function, line):
+    if other := alike(line) or advised(line.function, line):
         return other
-    name = line.library[0].f_code.co_name if called is None else ast.unparse(called)
+    name = ast.unparse(called) if isinstance(called, ast.Name | ast.Attribute) else "it"
     name = name if len(name) <= _LONGEST // 2 else "it"
     if getattr(function, "__name__", "") in ("KDTree", "cKDTree"):
         asked = re.match(_ASKED, line.texts[1])
@@ -640,20 +654,95 @@ def _black_box(line: Line) -> str | None:
         write = f"np.min(cdist({line.argument}, {points}), 0) for all of it, {rest} too"
         return f"use {write}, after 'from chainrules_scipy.distance import cdist'"
     for engine in _ENGINES.keys() & {root, type(function).__module__.partition(".")[0]}:
-        return f"make it an operation, f = {_ENGINES[engine]}.import_rule({name})"
+        of = "..." if name == "it" else name
+        return f"make it an operation, f = {_ENGINES[engine]}.import_rule({of})"
     if root in _SHOWS:
         return f"use {line.with_constant()}, which is a constant"
-    if root in _LABELS or isinstance(function, type):
+    if root in _LABELS or (isinstance(function, type) and name != "it"):
         return f"write {name} with NumPy's functions of {line.argument}"
-    xs = ", ".join("xuvwstab"[: max(1, len(line.arguments))])
-    traced = [any(line.traced(each)) for each in getattr(line.node, "args", ())] or [True]
-    maps = [
-        "LinearMap(lambda t: D * t, lambda c: D * c)" if each else "NoTangent()" for each in traced
-    ]
-    given = [k for k in getattr(line.node, "keywords", ()) if not any(line.traced(k.value))]
-    made = f"lambda {xs}: {name}({', '.join([xs, *map(ast.unparse, given)])})"
-    rule = f"rule(f)(lambda {xs}: (f({xs}), [{', '.join(maps)}]))"
-    return f"make it an operation, f = primitive({made}), and {rule}, with D its derivative"
+    copied = _operation(line) if function is not None and name != "it" else None
+    return _installed(line) or copied or _in_words(line)
+
+
+def _root(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _foreign(line: Line) -> list[Any]:
+    """List the frames of packages without support here, outermost first."""
+    known = {"dask", "numpy", "scipy", *_ARRAYS, *_ENGINES, *_LABELS, *sys.stdlib_module_names}
+    return [f for f in line.inner if not (_root(f) in known or _root(f).startswith("chainrules_"))]
+
+
+def _installed(line: Line) -> str | None:
+    """Return the advice for a package that calls a function of SciPy that has a rule, or None."""
+    packages, scipys = _foreign(line), copy.copy(line)
+    scipys.node, scipys.library = None, [f for f in line.inner if _root(f) == "scipy"]
+    if not (packages and scipys.library and "chainrules_scipy" in (advised_at(scipys) or "")):
+        return None
+    before = f"before 'import {_root(packages[0])}'"
+    return f"call chainrules_scipy.install() {before}, after 'import chainrules_scipy'"
+
+
+def _operation(line: Line) -> str | None:
+    """Return a call as an operation of all that may vary in it, or None if that is uncertain.
+
+    It has to be of a function of a module: a method has its object, which may hold what is traced.
+    """
+    new: Any = copy.deepcopy(line.node)
+    owner = getattr(new.func, "value", None)
+    parts = [*new.args, *[each.value for each in new.keywords]]
+    varied = [each for each in parts if _names(each)]
+    free = [name for name in "xuvwstab" if name not in _names(new.func)]
+    plain = isinstance(line.function, FunctionType) and not knows(line.function, _is_traced)
+    if (
+        not (plain and (owner is None or isinstance(line.value_of(owner), ModuleType)))
+        or any(each.arg is None for each in new.keywords)
+        or not all(isinstance(each, _VALUES) and not _holds(line, each) for each in varied)
+        or not any(any(line.traced(each)) for each in varied)
+        or len(varied) > len(free)
+        or "op" in _names(new)
+    ):
+        return None
+    passed = dict(zip(map(id, varied), free, strict=False))
+    put: Any = lambda each: ast.Name(passed[id(each)]) if id(each) in passed else each
+    new.args = [*map(put, new.args)]
+    for each in new.keywords:
+        each.value = put(each.value)
+    made = f"op = primitive(lambda {', '.join(passed.values())}: {ast.unparse(new)})"
+    write = f"{made}, {_RULE}, and write op({', '.join(map(ast.unparse, varied))})"
+    return f"make it an operation, {write}" if len(write) < 2 * _LONGEST + 40 else None
+
+
+_VALUES = ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp
+
+
+def _is_traced(x: Any) -> bool:
+    return issubclass(type(x), Tracer)
+
+
+def _holds(line: Line, node: ast.expr) -> bool:
+    """Return whether an argument is a function, or a container, as an operation takes none."""
+    x = line.resolved(node)
+    return callable(line.value_of(node)) or isinstance(x, list | tuple | dict)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+_RULE = "state its rule ('Black boxes' in the docs)"
+
+
+def _in_words(line: Line) -> str:
+    """Return advice for a call that cannot be copied into an operation as it is written."""
+    inner = _foreign(line) or line.library
+    of = ""
+    if inner:
+        name, file = inner[0].f_code.co_qualname, Path(inner[-1].f_code.co_filename)
+        of = f" ({name} takes plain values, at {file.parent.name}/{file.name}:{inner[-1].f_lineno})"
+    write = f"op = primitive(...) of a function of all that is traced, {_RULE}, and call op"
+    return f"make it an operation{of}: {write}"
 
 
 _ASKED = r"\.query\(((?:[^()]|\([^()]*\))*)\)(?:\[0\])?"
@@ -701,4 +790,23 @@ _ARRAYS = ("cupy", "jax", "mlx", "tensorflow", "torch")
 """Libraries whose functions have the names and meanings of NumPy's."""
 
 
+def _is_stated(error: BaseException) -> bool:
+    """Return whether Python code of a package raised an error itself, for a reason of its own."""
+    (*_, last) = walk_tb(error.__traceback__)
+    raised = re.search(r"(^|:)\s*raise\b", linecache.getline(last[0].f_code.co_filename, last[1]))
+    own = _root(last[0])
+    return bool(raised) and not (own == "numpy" or own.startswith("chainrules_"))
+
+
+def _of_a_package(error: BaseException) -> str | None:
+    """Return a note for an error that a package states about the class of a traced value."""
+    line = Line.of(error) if isinstance(error, TypeError) else None
+    if line is None or not _is_stated(error) or not (inside := _foreign(line)[-1:]):
+        return None
+    names = [type(x).__name__ for x in find_tracers(tuple(inside[0].f_locals.values()))]
+    named = any(f"{name.partition('[')[0]}[" in str(error) for name in names)
+    return f"if the class of a traced value is the cause, {_in_words(line)}" if named else None
+
+
+advisers.append(_of_a_package)
 remedies.append(_remedy)

@@ -21,7 +21,17 @@ from chainrules_numpy.late_alias import alias
 from chainrules_numpy.reduction_values_by_numpy import asks
 from chainrules_py import TracerError
 from chainrules_py import ops as v
-from chainrules_py.extend import Line, Lowering, aliases, caller, describe, filled, picture, told
+from chainrules_py.extend import (
+    Line,
+    Lowering,
+    aliases,
+    caller,
+    describe,
+    filled,
+    picture,
+    remedy,
+    told,
+)
 
 _operation: Any
 _SINCE_2_5 = {"descending": None} if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else {}
@@ -298,7 +308,7 @@ def _escape(name: str) -> Callable[..., Any]:
         if name in ("tofile", "dump", "dumps", "tobytes"):  # these do not return numbers
             write = f"use ignore_derivatives({of}).{name}({given}), which is a constant"
         elif line.node is not None and line.owner(name) is None:  # called by a library
-            write = f"use {line.with_constant()}, which is a constant"
+            write = remedy(line, last=True) or f"use {line.with_constant()}, which is a constant"
         fact = f"{name}() of {picture(x.__payload__)} would lose its derivative"
         raise TracerError(told(fact, line, write))
 

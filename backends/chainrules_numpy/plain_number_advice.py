@@ -171,7 +171,10 @@ def _vectorized(line: Any) -> str:
     """Suggest the vectorize that traces, of the function that the one of NumPy calls."""
     called = line.node and line.node.func
     written = isinstance(called, ast.Call) and called.args
-    f = ast.unparse(called.args[0]) if written else f"{line.called}.pyfunc" if called else "f"
+    f = f"{line.called}.pyfunc" if called else "f"
+    if written:
+        given = [*map(ast.unparse, [*called.args, *called.keywords])]
+        f = ", ".join([each for each in given if each != "otypes=[float]"])  # as its results are
     return f"use vectorize({f})({', '.join(line.arguments or ['x'])}), {_VECTORIZE}"
 
 
@@ -183,14 +186,29 @@ def with_axes(line: Line, made: str) -> str:
     return filled(f"np.atleast_{ndmin}d({{made}})" if ndmin in ("1", "2") else leading, made=made)
 
 
+def dtype_of(line: Line) -> tuple[str | None, str]:
+    """Return the dtype that a call of `numpy.array` writes, and what to do with one passed on."""
+    options = [*getattr(line.node, "args", ())[1:], *getattr(line.node, "keywords", ())]
+    if any(isinstance(each, ast.Starred) or getattr(each, "arg", "") is None for each in options):
+        return line.option("dtype"), ", and .astype(dtype) of it if a dtype is passed on"
+    return line.option("dtype") or next(iter(line.arguments[1:2]), None), ""
+
+
+def _is_list(node: ast.AST | None) -> bool:
+    """Return whether an expression is a list or a tuple: as written, or a sum or multiple of it."""
+    if isinstance(node, ast.BinOp):
+        return _is_list(node.left) or _is_list(node.right)
+    made = isinstance(node, ast.Call) and ast.unparse(node.func) in ("list", "tuple", "sorted")
+    return made or isinstance(node, ast.List | ast.ListComp | ast.Tuple)
+
+
 def _array(write: str, order: str | None = None) -> Any:
     """Return advice that keeps a requested dtype, and the order of the elements in memory."""
 
     def given(line: Any) -> str:
-        dtype = line.option("dtype") or next(iter(line.arguments[1:2]), None)
+        dtype, beside = dtype_of(line)
         node = next(iter(getattr(line.node, "args", ())), None)
-        sides = getattr(node, "left", None), getattr(node, "right", None)
-        listed = any(isinstance(each, ast.List) for each in sides)  # as [x] * 3
+        listed = isinstance(node, ast.BinOp) and _is_list(node)  # as [x] * 3
         laid = line.option("order") or order or ""
         in_order = f", order={laid}" * bool(laid)
         made = f"{'np.stack({0})' if listed else '{0}'}.astype({dtype}{in_order})"
@@ -202,7 +220,8 @@ def _array(write: str, order: str | None = None) -> Any:
         flags = getattr(untraced(line.resolved(node)), "flags", None)
         kept = not laid or getattr(flags, f"{laid[1:2].lower()}_contiguous", False)
         other = write if kept else f"np.copy({{0}}{in_order})"
-        return f"use {with_axes(line, other if dtype is None else made)}"
+        other = "np.stack({0})" if listed else other
+        return f"use {with_axes(line, other if dtype is None else made)}{beside}"
 
     return given
 

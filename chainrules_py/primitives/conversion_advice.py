@@ -86,12 +86,16 @@ class Line:
     ----------
     at : int
         The position in the code of the program's frame.
+    inner : list of frame
+        The frames that it called, outermost first.
+    library : list of frame
+        Those of the library whose frame is the first one.
     """
 
     def __init__(self, frame: Any, at: int | None = None, library: Sequence[Any] = ()) -> None:
-        self.frame, self.at, called = program_frame(frame, at, _known())
-        called += library  # outermost first
-        self.library = [f for f in called if root_module(f) == root_module(called[0])]
+        self.frame, self.at, inner = program_frame(frame, at, _known())
+        self.inner = [*inner, *library]
+        self.library = [f for f in self.inner if root_module(f) == root_module(self.inner[0])]
 
     @classmethod
     def of(cls, error: BaseException) -> Line | None:
@@ -177,8 +181,11 @@ class Line:
             spaces: Any = self.frame.f_locals, self.frame.f_globals, vars(builtins)
             return next((space[node.id] for space in spaces if node.id in space), None)
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
-            called = self.value_of(node.func)
-            return called if isinstance(called, type) else gives.get(called)
+            called = self.value_of(node.func)  # which may have no hash
+            return next(
+                (cls for f, cls in gives.items() if f is called),
+                called if isinstance(called, type) else None,
+            )
         if not isinstance(node, ast.Attribute):
             return None
         owner = self.value_of(node.value)
@@ -319,11 +326,16 @@ class Line:
         return f"{out}{inside} = {text}" if target and "out" in names else text
 
     def owner(self, name: str = "") -> str | None:
-        """Return the expression whose member of this name is read or called, or None."""
+        """Return the expression whose member of this name is read or called, or None.
+
+        A function of this name in a module is no member.
+        """
         node = self.node.func if isinstance(self.node, ast.Call) else self.node
         return (
             ast.unparse(node.value)
-            if isinstance(node, ast.Attribute) and name in ("", node.attr)
+            if isinstance(node, ast.Attribute)
+            and name in ("", node.attr)
+            and not (name and isinstance(self.value_of(node.value), types.ModuleType))
             else None
         )
 
@@ -445,7 +457,7 @@ def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, 
         )
         write = remedy(line, error)
         if write is None and not isinstance(error, IndexError):
-            write = advised_at(line) or (None if known else remedy(line, last=True))
+            write = advised_at(line) or (None if known else remedy(line, error, last=True))
         if write is not None:
             return line, write
     for trace in tracebacks_of(error):
@@ -468,8 +480,10 @@ def advised(function: Any, line: Line) -> str | None:
 
 
 def _advice_of(function: Any) -> Advice | None:
-    known = [function] * isinstance(function, Hashable) + [
-        _code_of(each) for each in (function, function.__init__, function.__new__)
+    known = [
+        # An object whose class is written in Python may have no hash.
+        *[function] * (isinstance(function, Hashable) and not _code_of(type(function).__hash__)),
+        *[_code_of(each) for each in (function, function.__init__, function.__new__)],
     ]
     return next((_advice[key] for key in known if key in _advice), None)
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import ast
 import cmath
 import functools
+import importlib
 import itertools
 import linecache
 import math
 import re
+import sys
 
 import numpy as np
 import pytest
 
-from chainrules_py import ChainRulesError, ignore_derivatives
-from chainrules_tape import grad, value_and_grad
+from chainrules_numpy.composites.mapping import vectorize
+from chainrules_py import ChainRulesError, ignore_derivatives, primitive
+from chainrules_tape import grad, value_and_grad, vjp
+from chainrules_tape.tools import NumericDerivativeWarning, numeric_rule
 
 X = np.arange(12.0).reshape(3, 4) / 7.0
 W = np.array([0.2, 0.9, -0.4, 0.5])
@@ -152,6 +156,9 @@ INSTEAD = [
     "np.piecewise(LINE, [LINE > 1.0], [lambda t: t * x[0], x[1]])",
     "np.array(x, dtype=float, ndmin=2).T @ np.array([[1.0, 2.0]])",
     "np.array([x[0], x[1]], dtype=float, ndmin=3) * np.ones((2, 1, 1))",
+    "np.full(4, 0.0, float) + np.array((0.5, 1.0) + tuple(x[:2]), dtype=float)",
+    "np.int64(x) * x",
+    "np.vectorize(np.linalg.inv, signature='(n,m)->(n,m)')(x * np.eye(4))",
     "np.array([x[0], x[1]], dtype=float, ndmin=2).T * WEIGHTS",
     "np.vectorize(lambda t: t * t)(x).astype(float)",
     "(v := np.array(x), np.ravel(v.real).astype(float))[1]",
@@ -183,7 +190,7 @@ def of_text(program):
     """Return the sum of an expression in x, weighted, as a function whose source is known."""
     text = f"lambda x: np.sum(np.cos(np.arange(1.0, 1.0 + np.size(y := {program}))) * np.ravel(y))"
     linecache.cache["model.py"] = len(text), None, [f"{text}\n"], "model.py"
-    space = {**globals(), "functools": functools, "itertools": itertools}
+    space = {**globals(), "functools": functools, "itertools": itertools, "vectorize": vectorize}
     return eval(compile(text, "model.py", "eval"), space)
 
 
@@ -193,7 +200,7 @@ def test_what_is_written_instead_is_the_same_program(program):
     with pytest.raises(ChainRulesError) as caught:
         grad(f)(x)
     _, where, write = str(caught.value).splitlines()
-    form = r"  use (.*?)(?: in place of (.*))?(?: after '.*| for its value at t|)"
+    form = r"  use (.*?)(?:, which .*| in place of (.*))?(?:,? after '.*| for its value at t|)"
     instead, part = re.fullmatch(form, write).groups()
     refused = part or where.partition(": ")[2]
     assert refused in ast.unparse(ast.parse(program))
@@ -331,3 +338,154 @@ def test_an_index_reads_what_strides_read(strides, order, dtype):
 
 
 PLACES = np.eye(X.size, dtype=np.float32).reshape(-1, *X.shape)
+
+
+PACKAGE = """
+import dataclasses
+import functools
+import numpy as np
+
+def peak(x, sigma=1.0, gamma=1.0):
+    return float(np.sum(x)) * sigma / float(np.sum(gamma))
+
+def matrix(x):
+    raise TypeError(f"expected a matrix, got 1d {type(x).__name__}")
+
+def item(x):
+    return x.item(0)
+
+def distances(x):
+    from scipy.spatial.distance import cdist
+    return np.sum(cdist(x[:, None], x[:2, None]) ** 3)
+
+@functools.lru_cache
+def pauli(name):
+    return np.eye(4)
+
+class Held:
+    def __init__(self, x):
+        self.x = x
+    def scaled(self, k):
+        return float(np.sum(self.x)) * k
+    def __call__(self, x):
+        return float(np.sum(x)) * float(np.sum(self.x))
+    def __matmul__(self, x):
+        return self(x)
+    def __eq__(self, other):
+        raise TypeError("it is compared with what it does not know")
+
+@dataclasses.dataclass
+class Scale:
+    k: float
+    def __call__(self, x):
+        return self.k * float(x[0])
+"""
+
+
+@pytest.fixture(scope="module")
+def lib(tmp_path_factory):
+    home = tmp_path_factory.mktemp("env") / "site-packages"
+    (home / "thinlib").mkdir(parents=True)
+    (home / "thinlib" / "__init__.py").write_text(PACKAGE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(home)
+        yield importlib.import_module("thinlib")
+        del sys.modules["thinlib"]
+
+
+def called(program, lib):
+    """Return a function of x that is one expression, whose source is known, and its names."""
+    linecache.cache["call.py"] = len(program), None, [program], "call.py"
+    space = {"np": np, "lib": lib, "P": (1.5, 2.0), "k": 2.0, "f": lib.peak, "own": lib.Held(W)}
+    space |= {"scale": lib.Scale(2.0), "primitive": primitive}
+    code = compile(program, "call.py", "eval")
+    return (lambda x: eval(code, space, {"x": x})), space
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "lib.peak(1.2, sigma=0.8, gamma=x)",
+        "lib.peak(x, k, gamma=x * x)",
+        "f(x, gamma=k)",
+        "f(2.0 * x, gamma=[3.0])",
+        "lib.peak(x @ lib.pauli('X'))",
+    ],
+)
+def test_a_call_of_a_package_becomes_an_operation_as_it_is_written(program, lib):
+    f, space = called(program, lib)
+    with pytest.raises(ChainRulesError) as caught:
+        grad(f)(W + 1.0)
+    assert len(str(caught.value)) <= 400
+    made, use = re.search(
+        r"(op = .*), state its .* and write (op.*), after", str(caught.value)
+    ).groups()
+    exec(made, space)
+    numeric_rule(space["op"])
+    truth = [(f(W + 1.0 + h) - f(W + 1.0 - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
+    with pytest.warns(NumericDerivativeWarning):
+        found = grad(lambda x: eval(use, space, {"x": x}))(W + 1.0)
+    np.testing.assert_allclose(found, truth, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "program, name",
+    [
+        ("lib.peak(*(x, 1.0, 0.3))", "peak"),
+        ("lib.peak(x, *P)", "peak"),
+        ("lib.peak(x, **{'gamma': 2.0})", "peak"),
+        ("lib.peak([x, x])", "peak"),
+        ("lib.Held(x).scaled(2)", "Held.scaled"),
+        ("lib.Held(x)(x)", "Held.__call__"),
+        ("own @ x", "Held.__matmul__"),
+        ("own(x)", "Held.__call__"),
+        ("sum(map(lib.peak, x))", "peak"),
+        ("scale(np.array([x[0], x[1]], object))", "Scale.__call__"),
+        ("grad(lib.peak)(x)", "peak"),
+        ("vjp(lib.peak, x)", "peak"),
+    ],
+)
+def test_a_call_that_cannot_be_copied_is_met_in_words(program, name, lib):
+    f, space = called(program, lib)
+    space |= {"grad": grad, "vjp": vjp}
+    with pytest.raises(ChainRulesError) as caught:
+        (f if program.startswith(("grad", "vjp")) else grad(f))(W)
+    said = str(caught.value)
+    assert f"make it an operation ({name} takes plain values, at thinlib/__init__.py:" in said
+    assert "ignore_derivatives" not in said
+    assert len(said) <= 400
+
+
+def test_the_error_of_a_package_stays(lib):
+    with pytest.raises(TypeError, match="expected a matrix") as caught:
+        grad(lambda x: lib.matrix(x))(W)
+    assert not isinstance(caught.value, ChainRulesError)
+    assert "thinlib/__init__.py" in caught.value.__notes__[0]
+
+
+def test_a_package_that_calls_scipy_is_imported_after_an_installation(lib):
+    installed = pytest.importorskip("chainrules_scipy").install
+    write = r"call chainrules_scipy\.install\(\) before 'import thinlib', after 'import"
+    with pytest.raises(ChainRulesError, match=write):
+        grad(lambda x: lib.distances(x))(W)
+    with installed():
+        found = grad(lambda x: lib.distances(x))(W)
+    steps = 1e-6 * np.eye(4)
+    truth = [(lib.distances(W + h) - lib.distances(W - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(found, truth, rtol=1e-6)
+
+
+def test_a_function_that_is_called_as_a_method_is_no_array(lib):
+    with pytest.raises(ChainRulesError, match=r"item\(\) of a traced") as caught:
+        grad(lambda x: lib.item(x))(W)
+    assert "op = primitive(lambda x: lib.item(x))" in str(caught.value)
+
+
+def test_an_array_that_arguments_pass_on_keeps_their_dtype():
+    def asarray(x, *a, **k):
+        return np.asarray(x, *a, **k)
+
+    with pytest.raises(
+        ChainRulesError, match=r"stack\(x\), and \.astype\(dtype\) of it if a dtype"
+    ):
+        grad(lambda x: np.sum(asarray([x[0], x[1]], float)))(W)
