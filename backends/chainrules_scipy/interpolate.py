@@ -7,7 +7,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import scipy.interpolate as native
@@ -255,6 +255,12 @@ class PiecewisePolynomial(Beside):
 
         return up_to(b) - up_to(a)
 
+    _x = property(
+        lambda _: reject(
+            "BPoly.from_power_basis(p) has no derivative: write p itself, which has the same values"
+        )
+    )
+
     def _like(self, c: Any, extrapolate: Any) -> PiecewisePolynomial:
         return PiecewisePolynomial(c, self.knots, extrapolate, self.axis)
 
@@ -498,11 +504,11 @@ class Spline(PiecewisePolynomial):
         """Return the integral from the first of all knots, which is a spline too."""
         return self.derivative(-nu)  # type: ignore[no-any-return]
 
-    @property
-    def _t(self) -> NoReturn:
-        reject("PPoly.from_spline(s) has no derivative: write s itself, which has the same values")
-
-    _xp = _t  # what SciPy 1.18 reads
+    _t = _xp = property(  # SciPy 1.18 reads the second
+        lambda _: reject(
+            "PPoly.from_spline(s) has no derivative: write s itself, which has the same values"
+        )
+    )
 
 
 def _spline(fit: Callable[[Any, Any], Any], y: Any, axis: int, bc_type: Any = None) -> Spline:

@@ -373,15 +373,17 @@ def _turns(phi: Any) -> tuple[Any, Any, Any]:
 def _first_in_modulus(phi: Any, m: Any) -> Any:
     """Compute ∂F/∂m = s³ R_D(c², 1, 1 - ms²) / 6, and that of each half turn: 19.25.5."""
     turns, s, c = _turns(phi)
-    part = s**3 / 6 * u.elliprd(c * c, 1.0, 1 - m * s * s)
-    return part + turns / 3 * u.elliprd(0.0, 1.0, _if_turned(turns, m))
+    return s**3 / 6 * u.elliprd(c * c, 1.0, 1 - m * s * s) + (
+        turns / 3 * u.elliprd(0.0, 1.0, _if_turned(turns, m))
+    )
 
 
 def _second_in_modulus(phi: Any, m: Any) -> Any:
     """Compute ∂E/∂m = -s³ R_D(c², 1 - ms², 1) / 6, and that of each half turn: 19.25.9."""
     turns, s, c = _turns(phi)
-    part = s**3 / 6 * u.elliprd(c * c, 1 - m * s * s, 1.0)
-    return -part - turns / 3 * u.elliprd(0.0, _if_turned(turns, m), 1.0)
+    return -(s**3) / 6 * u.elliprd(c * c, 1 - m * s * s, 1.0) - (
+        turns / 3 * u.elliprd(0.0, _if_turned(turns, m), 1.0)
+    )
 
 
 def _if_turned(turns: Any, m: Any) -> Any:
@@ -474,8 +476,9 @@ def bdtrc(k: Any, n: Any, p: Any) -> Any:
 
 
 def _student_density(df: Any, t: Any) -> Any:
-    scale = u.poch(0.5 * df, 0.5) / v.sqrt(math.pi * df)
-    return scale * v.exp(-0.5 * (df + 1) * v.log1p(t * t / df))
+    return (u.poch(0.5 * df, 0.5) / v.sqrt(math.pi * df)) * (
+        v.exp(-0.5 * (df + 1) * v.log1p(t * t / df))
+    )
 
 
 # With w = 1/df and q = t², ∂F/∂df = t w² f Σ pₖ(q) wᵏ, of which these are the coefficients; they
@@ -499,8 +502,9 @@ def _student_shape(df: Any, t: Any) -> Any:
     """
     large = 1 + t * t < 0.01 * df
     w, s = 1 / v.where(large, df, 1e3), v.where(large, t, 0.0)
-    factor = _polynomial([_polynomial(row, s * s) for row in _STUDENT], w)
-    series = _student_density(1 / w, s) * s * (w * w * factor)
+    series = (_student_density(1 / w, s) * s) * (
+        w * w * _polynomial([_polynomial(row, s * s) for row in _STUDENT], w)
+    )
     df = v.where(large, 1.0, df)
     near = t * t < v.minimum(0.1 * df, 1.0)
     center = digamma_rise(0.5 * df, 0.5) - 1 / df

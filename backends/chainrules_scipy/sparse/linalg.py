@@ -92,8 +92,9 @@ def _approached(name: str, exact: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(theirs)
     def function(A: Any, b: Any, *args: Any, **options: Any) -> Any:
         moving = exact(A, array_of(b), *args, **options)
-        plain = {k: readable(x) for k, x in options.items()}
-        found = theirs(_plain(A), *map(readable, (b, *args)), **plain)
+        found = theirs(
+            _plain(A), *map(readable, (b, *args)), **{k: readable(x) for k, x in options.items()}
+        )
         return answer(f"{name}(...)", found, _0=anchored(found[0], moving))
 
     return place(theirs, function)

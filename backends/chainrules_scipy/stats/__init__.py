@@ -84,10 +84,9 @@ class Distribution:
         self.native = native
 
     def __getattr__(self, name: str) -> Any:
-        function = _of(self.native).get(name)
-        if function is None:
-            return getattr(self.native, name)
-        return functools.partial(function, self.native)
+        if function := _of(self.native).get(name):
+            return functools.partial(function, self.native)
+        return getattr(self.native, name)
 
     def __call__(self, *args: Any, **options: Any) -> Frozen:
         """Fix the parameters."""

@@ -148,8 +148,7 @@ def refuse(dist: Any, density: bool = True) -> None:
 def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
     """Compute the logarithm of the standardised density."""
     refuse(dist)
-    own = LOG_DENSITIES.get(dist.name)
-    if own is not None:
+    if own := LOG_DENSITIES.get(dist.name):
         return own(z, *shapes)
     if not (_is_own(dist, "_pdf") or _is_own(dist, "_logpdf")):
         reject(f"SciPy has the density of {dist.name} by differences, which have no derivative")
@@ -222,8 +221,7 @@ logpdf, pdf = _density("logpdf", _log_density_at), _density("pdf", _density_at)
 def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
     """Compute a standardised distribution function, up to a constant."""
     refuse(dist, density=False)
-    own = CUMULATIVE.get(dist.name)
-    if own is not None:
+    if own := CUMULATIVE.get(dist.name):
         return own(z, *shapes)
     for name, sign in (("logcdf", 1), ("logsf", -1)):
         if logarithm := LOG_CUMULATIVE.get(f"{dist.name}.{name}"):
@@ -524,23 +522,33 @@ def moment(dist: Any, order: int, *args: Any, **options: Any) -> Any:
     found = stats(dist, *args, moments="mvsk"[: max(order, 1)], **options)
     m, var, skew, kurtosis = (*(found if order > 1 else (found,)), 0.0, 0.0, 0.0)[:4]
     central = {0: 1.0, 2: var, 3: skew * var**1.5, 4: (kurtosis + 3) * var**2}
-    terms = [math.comb(order, k) * m ** (order - k) * c for k, c in central.items() if k <= order]
-    return functools.reduce(operator.add, terms)
+    return functools.reduce(
+        operator.add,
+        [math.comb(order, k) * m ** (order - k) * c for k, c in central.items() if k <= order],
+    )
 
 
 def entropy(dist: Any, *args: Any, **options: Any) -> Any:
     """Compute the entropy as a function of the parameters."""
-    shapes, _, scale = dist._parse_args(*args, **options)
-    found, is_own = tuple(map(array_of, shapes)), _is_own(dist, "_entropy")
-    if dist.name == "binom" or (not is_own and _general(dist) is scipy.stats.rv_discrete):
-        return v.sum(v.entr(_probabilities(dist, found)[1]), axis=-1)
+    shapes, loc, scale = dist._parse_args(*args, **options)
+    found = tuple(map(array_of, shapes))
+    shape = np.broadcast_shapes(*map(np.shape, (*found, readable(loc), readable(scale))))
+    with _of_plain(dist, "entropy"):
+        y = array_of(_standard_entropy(dist, found)) + v.log(array_of(scale))
+    return y if np.shape(y) == shape else v.broadcast_to(y, shape=shape)
+
+
+def _standard_entropy(dist: Any, shapes: tuple[Any, ...]) -> Any:
+    function, is_own = type(dist)._entropy, _is_own(dist, "_entropy")
+    by_sums = _general(dist) is scipy.stats.rv_discrete and not is_own
+    if by_sums or dist.name in ("binom", "hypergeom"):
+        return v.sum(v.entr(_probabilities(dist, shapes)[1]), axis=-1)
     if not is_own:
         reject(f"SciPy integrates the entropy of {dist.name}, which has no derivative here")
-    # SciPy's integral takes a number, and no array.
-    run = followed(type(dist)._entropy) if dist.name == "tukeylambda" else None
-    with _of_plain(dist, "entropy"):
-        y = run(dist, *found) if run else _by_text(type(dist)._entropy, dist, found)
-    return array_of(y) + v.log(array_of(scale))
+    if dist.name not in ("t", "tukeylambda"):
+        return _by_text(function, dist, shapes)
+    each = map(functools.partial(followed(function), dist), v.reshape(shapes[0], shape=(-1,)))
+    return v.reshape(v.stack(*each), shape=shapes[0].shape)  # SciPy's text takes one number
 
 
 def interval(dist: Any, confidence: Any, *args: Any, **options: Any) -> Any:
@@ -650,7 +658,9 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
         refuse(dist)
         shapes, loc, _ = dist._parse_args(*args, **options)
         plain = tuple(map(readable, shapes))
-        at = np.floor(np.subtract(readable(k), readable(loc)))
+        given = np.subtract(readable(k), readable(loc))
+        whole, finite = np.floor(given), np.isfinite(given)
+        at = np.where(finite, whole, 0.0)
         low, from_above = _lowest(dist, at, *plain), dist.cdf(at, *plain) > 0.5
         end = _highest(dist, at, *plain) if np.any(from_above) else low
         if end - low >= _NUMBERS:
@@ -659,15 +669,13 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
         if high - low >= _NUMBERS:
             reject(f"{dist.name}.{name} at {high + 1} is a sum of over {_NUMBERS} probabilities")
         places = low + np.arange(max(high - low + 1, 1))
-        wide = [v.expand_dims(array_of(s), axis=-1) for s in shapes]
         side = np.where(from_above, -1.0, 1.0)[..., None]
-        terms = pmf(dist, places + 0 * at[..., None], *wide) * side
-        total = v.sum(np.where((places <= at[..., None]) == (side > 0), terms, 0.0), axis=-1)
+        wide = [places + 0 * at[..., None], *[v.expand_dims(array_of(s), axis=-1) for s in shapes]]
+        some = ((places <= at[..., None]) == (side > 0)) & finite[..., None]
+        total = v.sum(np.where(some, pmf(dist, *wide) * side, 0.0), axis=-1)
         native = getattr(dist, name.removeprefix("log"))
-        known = native(at, *plain)
-        if not np.array_equal(
-            known, native(np.subtract(readable(k), readable(loc)), *plain), equal_nan=True
-        ):
+        known = native(whole, *plain)
+        if not np.array_equal(known, native(given, *plain), equal_nan=True):
             reject(
                 f"SciPy's {dist.name}.{name} of numbers that are not whole is no sum of "
                 "probabilities: give it np.floor(k)"
@@ -676,8 +684,8 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
         if not is_log:
             return y
         own = LOG_CUMULATIVE.get(f"{dist.name}.{name}")
-        log = v.log(y) if own is None else own(np.maximum(at, low - 1), *map(array_of, shapes))
-        return _with_value(getattr(dist, name)(at, *plain), log)
+        log = v.log(y) if own is None else own(np.maximum(whole, low - 1), *map(array_of, shapes))
+        return _with_value(getattr(dist, name)(whole, *plain), log)
 
     return _named(method, name, f"Compute what ``rv_discrete.{name}`` does, in the parameters.")
 

@@ -57,6 +57,16 @@ def _from_0(scaled: _Formula, function: _Formula) -> _Formula:
     return lambda x: chosen(asked(x) == 0, lambda x: function(x) * np.exp(-x), scaled, x)
 
 
+def gap_log1p(u: Any) -> Any:
+    """Compute (u - log(1 + u)) / u², which is 1/2 - u/3 + u²/4 - ... at 0."""
+    return chosen(
+        abs(asked(u)) < 0.1,
+        lambda u: sum((-u) ** k / (k + 2) for k in range(16)),
+        lambda u: (u - np.log1p(u)) / (u * u),
+        u,
+    )
+
+
 i0e, i1e = _from_0(sc.i0e, sc.i0), _from_0(sc.i1e, sc.i1)
 
 
@@ -138,15 +148,27 @@ def _kappa4(x: Any, h: Any, k: Any) -> Any:
 
 
 def _pearson3(x: Any, skew: Any) -> Any:
-    beta = 2 / skew
-    alpha = beta * beta
+    alpha = 4 / (skew * skew)
     return chosen(
-        asked(beta * x + alpha) >= 0,  # SciPy has the support from -inf to inf
+        asked(2 * x / skew + alpha) >= 0,  # SciPy has the support from -inf to inf
         lambda y, alpha: np.log(alpha) / 2 + sc.xlogy(alpha - 1, y) - y - sc.gammaln(alpha),
         lambda y, _: -np.inf + 0 * y,
-        beta * x + alpha,
+        2 * x / skew + alpha,
         alpha,
     )
+
+
+def _pearson3_near_normal(x: Any, skew: Any) -> Any:
+    """Compute by Stirling's series, as gamma functions of 4 / skew² would cancel."""
+    d = skew / 2
+    y = chosen(
+        asked(d * x) > -1,
+        lambda x, u: -x * x * gap_log1p(u) - np.log1p(u),
+        lambda x, _: -np.inf + 0 * x,
+        x,
+        d * x,
+    )
+    return y - _LOG_ROOT - d**2 * (1 / 12 - d**4 * (1 / 360 - d**4 / 1260))
 
 
 def _log_mass(a: Any, b: Any) -> Any:
@@ -168,6 +190,7 @@ def _student(x: Any, df: Any) -> Any:
 
 
 LOG_DENSITIES: dict[str, _Formula] = {
+    "bradford": lambda x, c: -np.log(ratio_log1p(c)) - np.log1p(c * x),
     "burr": lambda x, c, d: (
         np.log(c * d)
         + sc.xlogy(c * d - 1, x)
@@ -227,11 +250,7 @@ LOG_DENSITIES: dict[str, _Formula] = {
     "lognorm": _of_positive(lambda x, s: _normal(np.log(x) / s) - np.log(s * x)),
     "gibrat": lambda x: LOG_DENSITIES["lognorm"](x, 1.0),
     "pearson3": lambda x, skew: chosen(
-        abs(asked(skew)) < 1e-5,
-        lambda x, skew: _normal(x) + skew * (x**3 - 3 * x) / 6,
-        _pearson3,
-        x,
-        skew,
+        abs(asked(skew)) < 0.3, _pearson3_near_normal, _pearson3, x, skew
     ),
     "recipinvgauss": _of_positive(
         lambda x, mu: -((1 - mu * x) ** 2) / (2 * x * mu * mu) - np.log(x) / 2 - _LOG_ROOT
@@ -246,7 +265,9 @@ LOG_DENSITIES: dict[str, _Formula] = {
     "truncnorm": lambda x, a, b: _normal(x) - _log_mass(a, b),
     "vonmises": lambda x, k: k * sc.cosm1(x) - np.log(2 * np.pi) - np.log(i0e(k)),
     "vonmises_line": lambda x, k: LOG_DENSITIES["vonmises"](x, k),  # noqa: PLW0108
-    "truncpareto": lambda x, b, c: np.log(b / -np.expm1(-b * np.log(c))) - (b + 1) * np.log(x),
+    "truncpareto": lambda x, b, c: (
+        -np.log(np.log(c) * sc.exprel(-b * np.log(c))) - (b + 1) * np.log(x)
+    ),
 }
 
 
@@ -267,13 +288,12 @@ def _crystalball_below(x: Any, beta: Any, m: Any) -> Any:
 
 
 def _pearson3_below(x: Any, skew: Any) -> Any:
-    beta = 2 / skew
-    alpha = beta * beta
+    alpha = 4 / (skew * skew)
     return chosen(
-        asked(beta * x + alpha) > 0,
+        asked(2 * x / skew + alpha) > 0,
         lambda y, alpha, skew: chosen(asked(skew) > 0, sc.gammainc, sc.gammaincc, alpha, y),
         _nothing,
-        beta * x + alpha,
+        2 * x / skew + alpha,
         alpha,
         skew,
     )
@@ -293,6 +313,7 @@ def _gennorm_below(x: Any, beta: Any) -> Any:
 
 
 CUMULATIVE: dict[str, _Formula] = {
+    "bradford": lambda x, c: x * ratio_log1p(c * x) / ratio_log1p(c),
     "crystalball": _crystalball_below,
     "exponnorm": lambda x, K: sc.ndtr(x) - K * np.exp(LOG_DENSITIES["exponnorm"](x, K)),
     "gennorm": _gennorm_below,
@@ -317,22 +338,41 @@ CUMULATIVE: dict[str, _Formula] = {
         * chosen(asked(x) < 0, lambda x: np.arctan(np.exp(x)), lambda x: -np.arctan(np.exp(-x)), x)
     ),
     "logistic": sc.expit,
-    "loggamma": lambda x, c: sc.gammainc(c, np.exp(np.minimum(x, 700.0))),
+    "loggamma": lambda x, c: chosen(
+        asked(x) < -40,  # where exp(x) has few digits, or none
+        lambda x, c: np.exp(c * x - sc.gammaln(c + 1)),
+        lambda x, c: sc.gammainc(c, np.exp(np.minimum(x, 700.0))),
+        x,
+        c,
+    ),
     "lognorm": lambda x, s: sc.ndtr(np.log(x) / s),
     "moyal": lambda x: sc.erfc(np.exp(-np.maximum(x, -1400.0) / 2) / math.sqrt(2)),
     "norm": sc.ndtr,
     "pearson3": lambda x, skew: chosen(
-        abs(asked(skew)) < 1e-5,
-        lambda x, s: (
-            sc.ndtr(x) - s * (x * x - 1) * np.exp(-x * x / 2) / (6 * math.sqrt(2 * math.pi))
+        abs(asked(skew)) < 0.3,
+        lambda x, skew: integrated(
+            lambda *at: np.exp(_pearson3_near_normal(*at)),
+            (-math.inf, math.inf),
+            asked(x) < -np.sign(asked(skew)),  # towards the finite end, from near it alone
+            3.0,
+            x,
+            skew,
         ),
         _pearson3_below,
         x,
         skew,
     ),
+    "semicircular": lambda x: chosen(
+        asked(x) < 0,
+        lambda x: sc.betainc(1.5, 1.5, (1 + x) / 2),
+        lambda x: -sc.betainc(1.5, 1.5, (1 - x) / 2),
+        x,
+    ),
     "skewnorm": lambda x, a: sc.ndtr(x) - 2 * sc.owens_t(x, a),
     "triang": lambda x, c: CUMULATIVE["trapezoid"](x, c, c),
-    "truncpareto": lambda x, b, c: np.expm1(-b * np.log(x)) / np.expm1(-b * np.log(c)),
+    "truncpareto": lambda x, b, c: (
+        (np.log(x) * sc.exprel(-b * np.log(x))) / (np.log(c) * sc.exprel(-b * np.log(c)))
+    ),
     "betaprime": lambda x, a, b: chosen(
         asked(x) <= 1,
         lambda x, a, b: sc.betainc(a, b, x / (1 + x)),
@@ -470,8 +510,9 @@ def _zipfian(k: Any, a: Any, n: Any) -> Any:
     """Compute by the sum of the powers of the first n integers."""
     n = np.asarray(readable(n))
     numbers = np.arange(1, int(np.max(n)) + 1)
-    powers = v.expand_dims(-a, axis=-1) * np.log(numbers)
-    powers = np.where(numbers <= n[..., None], powers, -np.inf)
+    powers = np.where(
+        numbers <= n[..., None], v.expand_dims(-a, axis=-1) * np.log(numbers), -np.inf
+    )
     return -a * np.log(readable(k)) - v.logsumexp(powers, axis=-1)
 
 

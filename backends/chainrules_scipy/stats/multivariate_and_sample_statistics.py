@@ -141,18 +141,17 @@ class Multivariate:
 
         def method(*args: Any, **options: Any) -> Any:
             args, options = joined_call(args, options)
-            run = choose(found, getattr(of_followed(self.native), name), args, options)
-            return run(*args, **options)
+            ours = getattr(of_followed(self.native), name)
+            return choose(found, ours, args, options)(*args, **options)
 
         return functools.wraps(found)(method)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Fix the parameters."""
         args, options = joined_call(args, options)
-        given = (*args, *options.values())
-        if (
-            choose(self.native, of_followed, args, options) is of_followed
-            or any(isinstance(x, native.Covariance) for x in given)  # may take plain numbers only
+        # A covariance may hold plain numbers only.
+        if choose(self.native, of_followed, args, options) is of_followed or any(
+            isinstance(x, native.Covariance) for x in (*args, *options.values())
         ):
             return of_followed(self.native)(*args, **options)
         return Multivariate(self.native(*args, **options))
@@ -244,10 +243,10 @@ def _variance(x: Any, *, correction: Any = 0, nan_policy: str = "propagate", **h
         return biased * (n / np.where(n > readable(correction), n - correction, np.nan))
     if nan_policy != "omit":
         return followed(private("_xp_var"))(x, correction=correction, nan_policy=nan_policy, **how)
-    axis, keepdims = how.get("axis"), how.get("keepdims", False)
+    of = {"axis": how.get("axis"), "keepdims": how.get("keepdims", False)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # for too few numbers, as SciPy
-        return np.nanvar(x, axis=axis, ddof=correction, keepdims=keepdims)
+        return np.nanvar(x, ddof=correction, **of)
 
 
 def _of_quantile(*given: Any) -> Any:
@@ -304,24 +303,15 @@ FOLLOWED: dict[str, Any] = follow_all(
         "zmap",
         "zscore",
     ),
-) | follow_all(contingency, "chi2_contingency")
-
-
-FOLLOWED |= {
+)
+FOLLOWED |= follow_all(contingency, "chi2_contingency") | {
     name: constant(getattr(native, name))
     for name in (
         *("ansari", "brunnermunzel", "friedmanchisquare", "kruskal", "ks_2samp", "mannwhitneyu"),
         *("median_test", "percentileofscore", "ranksums", "somersd", "weightedtau", "wilcoxon"),
-        "cramervonmises_2samp",
+        *("bws_test", "cramervonmises_2samp", "page_trend_test"),
     )
 }
-
-
-# Of the matrix of ``np.cov`` the elements are read one by one.
-FOLLOWED["linregress"] = follow(
-    native.linregress,
-    np=numpy_with(cov=lambda *xs, **how: SimpleNamespace(flat=np.cov(*xs, **how).ravel())),
-)
 
 
 _pmean = FOLLOWED["pmean"]
@@ -349,7 +339,14 @@ def boxcox_llf(
     return (lmb - 1) * v.sum(logs, axis=axis, keepdims=keepdims) - x.shape[axis] / 2 * spread
 
 
-FOLLOWED |= {"pmean": pmean, "boxcox_llf": boxcox_llf}
+FOLLOWED |= {
+    "pmean": pmean,
+    "boxcox_llf": boxcox_llf,
+    "linregress": follow(  # of the matrix of ``np.cov`` the elements are read one by one
+        native.linregress,
+        np=numpy_with(cov=lambda *xs, **how: SimpleNamespace(flat=np.cov(*xs, **how).ravel())),
+    ),
+}
 
 
 class _Kernel:

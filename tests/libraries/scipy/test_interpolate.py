@@ -186,6 +186,10 @@ def test_the_shape_of_radial_functions_has_second_derivatives(kernel):
         ),
         (lambda y: theirs.BPoly(y[None, :6], X), r"PPoly\(c, x\)"),
         (
+            lambda y: theirs.BPoly.from_power_basis(ours.PPoly(y[None, :6], X))(0.3),
+            "write p itself",
+        ),
+        (
             lambda y: theirs.RectBivariateSpline(X, X, y[:, None] * np.ones(7)),
             "RegularGridInterpolator",
         ),

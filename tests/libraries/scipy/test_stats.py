@@ -252,6 +252,49 @@ FAR = {
         lambda a: LOG(1 - (1 - mpmath.exp(-(mpmath.mpf(8) ** 1.9))) ** a),
         2.9,
     ),
+    "pearson3.cdf": (
+        lambda s: stats.pearson3.cdf(0.5, s),
+        lambda s: mpmath.gammainc(4 / s**2, 0, 4 / s**2 + 1 / s, regularized=True),
+        0.01,
+    ),
+    "pearson3.logpdf": (
+        lambda s: stats.pearson3.logpdf(0.5, s),
+        lambda s: (
+            (LOG(2 / s) + (4 / s**2 - 1) * LOG(4 / s**2 + 1 / s) - (4 / s**2 + 1 / s))
+            - mpmath.loggamma(4 / s**2)
+        ),
+        0.001,
+    ),
+    "bradford.cdf": (
+        lambda c: stats.bradford.cdf(0.3, c),
+        lambda c: mpmath.log1p(c * mpmath.mpf(0.3)) / mpmath.log1p(c),
+        1e-10,
+    ),
+    "bradford.logpdf": (
+        lambda c: stats.bradford.logpdf(0.3, c),
+        lambda c: LOG(c / mpmath.log1p(c)) - mpmath.log1p(c * mpmath.mpf(0.3)),
+        1e-10,
+    ),
+    "truncpareto.cdf": (
+        lambda b: stats.truncpareto.cdf(1.5, b, 3.0),
+        lambda b: (1 - mpmath.mpf(1.5) ** -b) / (1 - mpmath.mpf(3) ** -b),
+        1e-8,
+    ),
+    "truncpareto.logpdf": (
+        lambda b: stats.truncpareto.logpdf(1.5, b, 3.0),
+        lambda b: LOG(b / (1 - mpmath.mpf(3) ** -b)) - (b + 1) * LOG(1.5),
+        1e-10,
+    ),
+    "semicircular.cdf": (
+        stats.semicircular.cdf,
+        lambda x: (x * mpmath.sqrt(1 - x * x) + mpmath.asin(x)) / mpmath.pi + 0.5,
+        1 - 1e-8,
+    ),
+    "loggamma.cdf": (
+        lambda c: stats.loggamma.cdf(-744.4, c),
+        lambda c: mpmath.gammainc(c, 0, mpmath.exp(-744.4), regularized=True),
+        0.001,
+    ),
     "a mixture": (
         _at_800,
         lambda x: LOG(mpmath.exp(-x) / 4 + 1 / (2 * mpmath.pi * (1 + x * x))),
@@ -440,6 +483,42 @@ def test_counts_in_lists():
             value, slope = jvp(lambda mu, k=k, f=f: f(k, mu), (2.3,), (1.0,))
             np.testing.assert_array_equal(value, f(given, 2.3))
             np.testing.assert_array_equal(slope, jvp(lambda mu: f(given, mu), (2.3,), (1.0,))[1])  # noqa: B023
+
+
+@pytest.mark.parametrize("method", ["cdf", "sf"])
+@pytest.mark.parametrize("name", ["poisson", "skellam"])
+def test_sums_are_constant_at_infinity(name, method):
+    k, rest = np.array([-np.inf, 3.0, np.inf, np.nan]), DISCRETE[name][1:]
+    f = lambda k: lambda m: getattr(getattr(stats, name), method)(k, m, *rest)
+    value, slope = jvp(f(k), (2.3,), (1.0,))
+    np.testing.assert_array_equal(value, getattr(getattr(scipy.stats, name), method)(k, 2.3, *rest))
+    np.testing.assert_array_equal(slope, [0.0, jvp(f(3.0), (2.3,), (1.0,))[1], 0.0, 0.0])
+
+
+@pytest.mark.parametrize("name, shapes", [("t", [3.0, 4.0]), ("triang", [0.3, 0.4])])
+def test_entropies_of_several_shapes(name, shapes):
+    native, shapes = getattr(scipy.stats, name), np.array(shapes)
+    value, slope = jvp(getattr(stats, name).entropy, (shapes,), (np.ones(2),))
+    assert value.shape == (2,)
+    np.testing.assert_allclose(value, native.entropy(shapes), rtol=1e-12)
+    truth = (native.entropy(shapes + 1e-5) - native.entropy(shapes - 1e-5)) / 2e-5
+    np.testing.assert_allclose(slope, truth, rtol=1e-8, atol=1e-12)
+    known = scipy.stats.hypergeom.entropy([20, 22], 5, 4)
+    np.testing.assert_allclose(stats.hypergeom.entropy([20, 22], 5, 4), known, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        lambda x: scipy.stats.bws_test(x, [2.5, 3.5, 7.0]).statistic,
+        lambda x: scipy.stats.page_trend_test(np.reshape(x, (2, 3))).statistic,
+    ],
+)
+def test_statistics_of_ranks_are_constant(statistic):
+    x = np.arange(6.0)
+    with chainrules_scipy.install():
+        slope = grad(lambda x: statistic(x) * x[0])(x)
+    np.testing.assert_array_equal(slope, [statistic(x), *[0.0] * 5])
 
 
 def test_names():
