@@ -111,7 +111,11 @@ def becomes_element(x: Any, made: bool = True) -> bool:
             line = Line(caller())
             if len(_known) >= _KEPT:
                 _known.clear()
-            place = line.frame.f_code.co_filename, line.frame.f_code, line.at
+            # One line may call any function of a library.
+            place = (
+                line.at,
+                *[(f.f_code.co_filename, f.f_code) for f in (line.frame, *line.library)],
+            )
             objects[x.level] = _known.get(place) or _known.setdefault(place, Objects(line))
         x = x.__payload__
     return True
@@ -144,7 +148,7 @@ def joined(x: Any) -> Any:
         return x
     refuse_labelled(x)
     # An element may be an array of objects without axes, which holds one.
-    flat = [y if is_element(y) else joined(y) for y in x.ravel().tolist()]
+    flat = [joined(y) if type(y) is cls else y for y in x.ravel().tolist()]
     if any(map(is_element, flat)):
         return info.namespace.stack(flat).reshape(x.shape)
     # Functions such as `clip` may have replaced each element by a plain number.
