@@ -33,6 +33,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     reject,
     stands_for,
 )
+from chainrules_scipy.installation import is_traced
 from chainrules_scipy.result_checks import answer
 from chainrules_scipy.source_copies import follow_all
 
@@ -53,8 +54,26 @@ __all__ = [
 # -------- roots and fixed points
 
 
-# How far SciPy's solution may be from the equation: its tolerances are about 1e-8.
+# How far SciPy's solution may be from the equation, relative to it and to the numbers from which
+# the search began, or to 0.01, since SciPy's tolerances are 1e-8 or more at 0.
 NEAR = 1e-5
+
+
+def moves(f: Any, x: Any) -> bool:
+    """Return whether a function's value at x is differentiated; one that holds tensors may be."""
+    return is_traced((f,)) or varies(array_of(f(x)))
+
+
+def settled(operation: Any, f: Any, x: Any, size: float) -> Any:
+    """Return a solution that SciPy found, as a function of what f captured.
+
+    Where f captured nothing that is differentiated, SciPy's result is returned unchecked.
+    """
+    if not moves(f, x):
+        return x
+    # The start sets the scale of the check; by unequal parts, no usual Jacobian maps it to 0.
+    start = 0.0 * x + (size * np.cos(np.arange(np.size(x))).reshape(np.shape(x))).tolist()
+    return operation(f, start, solver=lambda *_: x, tol=NEAR)
 
 
 def as_tuple(args: Any) -> tuple[Any, ...]:
@@ -78,6 +97,8 @@ class Search:
         The arguments by their names, with plain numbers, as SciPy's function takes them.
     limits : object
         The bounds, as the call has them.
+    size : float
+        The largest of the numbers from which the search begins, and at least 0.01.
     value : callable
         The function, without the slope if it also returns that.
     """
@@ -94,6 +115,10 @@ class Search:
                 self.given[name] = of_values(x, further)
             elif name != "constraints":
                 self.given[name] = plainly(x, _read)
+        begins = [self.given.get(k) for k in ("x0", "x1", "x2", "a", "b", "bracket", "brack")]
+        self.size = max(
+            [np.max(np.abs(x), initial=0.01) for x in begins if x is not None], default=1.0
+        )
         is_pair = any(self.given.get(name) is True for name in _SLOPES)
         is_pair |= theirs.__name__ in ("fmin_tnc", "fmin_l_bfgs_b") and not (
             self.given.get("fprime") or self.given.get("approx_grad")
@@ -101,6 +126,7 @@ class Search:
         self.given[of] = of_numbers(f, further)
 
         def value(x: Any) -> Any:
+            x = x.copy() if type(x) is np.ndarray else x  # as SciPy does: f may write to it
             y = f(x, *further)[0] if is_pair else f(x, *further)
             return array_of(y) if isinstance(y, (list, tuple)) else y
 
@@ -137,8 +163,7 @@ def of_numbers(f: Callable[..., Any], args: tuple[Any, ...] = ()) -> Callable[..
 
 def _place(found: Any) -> Any:
     """Return the solution from any form of SciPy's result."""
-    if isinstance(found, tuple):
-        return found[0]
+    found = found[0] if isinstance(found, tuple) else found
     return found.get("root", found.get("x")) if isinstance(found, dict) else found
 
 
@@ -154,9 +179,7 @@ def _with(found: Any, x: Any, name: str) -> Any:
         return found
     # The functions are 0 for all arguments.
     report = answer(name, found, x=x, **{k: found[k] for k in ("fun", "fvec") if k in found})
-    if "x" not in found:
-        del report["x"]
-    return report
+    return native.OptimizeResult({k: y for k, y in report.items() if k in found})
 
 
 def _finder(name: str) -> Callable[..., Any]:
@@ -168,7 +191,7 @@ def _finder(name: str) -> Callable[..., Any]:
         found = call.run()
         near, f = _place(found), call.value
         residual = (lambda x: f(x) - x) if name == "fixed_point" else f
-        x = v.root(residual, near, solver=lambda *_: near, tol=NEAR)
+        x = settled(v.root, residual, near, call.size)
         return _with(found, x, f"{name}(...)") if isinstance(found, (tuple, dict)) else x
 
     return stands_for(
@@ -238,8 +261,7 @@ class Constraints:
         return rows
 
 
-def _same(x: Any) -> Any:
-    return x
+_same: Any = lambda x: x
 
 
 def _element(x: Any, i: int) -> Any:
@@ -296,13 +318,22 @@ def held_place(f: Any, constraints: Constraints, x: Any, prices: Any = ()) -> An
     weak = (signs != 0) & (np.abs(forces) <= 1e-7 * (1 + np.max(np.abs(at), initial=0)))
     if weak.any() or np.any((signs * forces) < 0):
         reject("a constraint is met at the solution, and does not hold it: its sides differ there")
-    solver = lambda residual, z0: NATIVE.root(lambda z: readable(residual(z)), z0, tol=1e-13).x
-    z = v.root(system, np.concatenate([x, forces]), solver=solver, tol=1e-5)
+    z = v.root(
+        system,
+        np.concatenate([x, forces]),
+        solver=lambda f, z0: NATIVE.root(lambda z: readable(f(z)), z0, tol=1e-13).x,
+        tol=1e-5,
+    )
     return z[:n], z[n:], rows
 
 
 def located(
-    f: Any, x: Any, held: Constraints | None = None, polishes: bool = False, prices: Any = ()
+    f: Any,
+    x: Any,
+    held: Constraints | None = None,
+    polishes: bool = False,
+    prices: Any = (),
+    size: float = 0.01,
 ) -> Any:
     """Return the minimum x of f that a search found, as a function of what f captured.
 
@@ -318,15 +349,20 @@ def located(
         Whether the search stopped before the minimum, so that another one continues from there.
     prices : sequence of array
         The multipliers of the constraints, then of the bounds, if the search found them.
+    size : float
+        The largest of the numbers from which the search began.
     """
-    found = None if held is None else held_place(f, held, x, prices)
-    if found is not None:
+    limits = () if held is None else (*held.parts, (_same, held.bounds))
+    if not any([moves(g, x) or varies(at) for g, *at in ((f,), *limits)]):
+        return x
+    if found := held and held_place(f, held, x, prices):
         return found[0]
     if polishes:
         shape, plain = np.shape(x), of_numbers(f)
-        flat = lambda y: plain(y.reshape(shape))
-        x = NATIVE.minimize(flat, x, method="Nelder-Mead", options=_CLOSE).x.reshape(shape)
-    return v.minimize(f, x, solver=lambda *_: x, tol=NEAR)
+        x = NATIVE.minimize(
+            lambda y: plain(y.reshape(shape)), x, method="Nelder-Mead", options=_CLOSE
+        ).x.reshape(shape)
+    return settled(v.minimize, f, x, size)
 
 
 _CLOSE = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000, "maxfev": 8000}
@@ -347,7 +383,9 @@ def minimize(*args: Any, **options: Any) -> Any:
             "bounds": held.bounds and list(zip(*map(readable, held.bounds), strict=True)),
         }
     found = call.run()
-    x = located(call.value, found.x, held, prices=found.get("v", ()))  # trust-constr has them
+    x = located(  # trust-constr has the multipliers
+        call.value, found.x, held, prices=found.get("v", ()), size=call.size
+    )
     return answer("minimize(...)", found, x=x, fun=call.value(x), **_slopes(call.value, x, found))
 
 
@@ -356,8 +394,7 @@ def _slopes(f: Any, x: Any, found: Any) -> dict[str, Any]:
     # ``jac`` of trust-constr is a list, with those of its constraints.
     arrays = [k for k in ("jac", "grad") if isinstance(found.get(k), np.ndarray)]
     fields = [k for k in arrays if found[k].shape == np.shape(readable(x)) and varies(x)]
-    slope = default_engine().grad(f)(x) if fields else None
-    return {k: anchored(found[k], slope) for k in fields}
+    return {k: anchored(found[k], default_engine().grad(f)(x)) for k in fields}
 
 
 @stands_for(native.minimize_scalar)
@@ -367,7 +404,7 @@ def minimize_scalar(*args: Any, **options: Any) -> Any:
     call = Search(NATIVE.minimize_scalar, args, options)
     found = call.run()
     x = None if call.limits is None else _at_end(call.value, found, call.limits)
-    x = located(call.value, found.x) if x is None else x
+    x = located(call.value, found.x, size=call.size) if x is None else x
     return answer("minimize_scalar(...)", found, x=x, fun=call.value(x))
 
 
@@ -375,10 +412,10 @@ def _at_end(f: Any, found: Any, bounds: Any) -> Any:
     """Return the bound at which the minimum is, which the search only approaches; else None."""
     for end, sign in zip(bounds, (1, -1), strict=True):
         near = float(readable(end))
-        if abs(found.x - near) < 1e-4 * (1 + abs(near)):
-            step = 1e-6 * (1 + abs(near)) * sign
-            if float(readable(f(near))) < float(readable(f(near + step))):
-                return anchored(found.x, array_of(end))
+        if abs(found.x - near) < 1e-4 * (1 + abs(near)) and float(readable(f(near))) < float(
+            readable(f(near + 1e-6 * (1 + abs(near)) * sign))
+        ):
+            return anchored(found.x, array_of(end))
     return None
 
 
@@ -445,7 +482,7 @@ def least_squares(
             | {"loss": loss, "f_scale": f_scale}
         ),
     )
-    x = located(cost, found.x, held)
+    x = located(cost, found.x, held, size=np.max(np.abs(start), initial=0.01))
     more = _slopes(cost, x, found)
     if loss == "linear" and isinstance(found.jac, np.ndarray) and varies(x):
         more["jac"] = anchored(found.jac, _jacobian(residuals, x))
@@ -474,9 +511,8 @@ def curve_fit(
             np.where(low > -np.inf, low, np.where(high < np.inf, high - 2.0, 0.0))
             + np.where(high < np.inf, high, np.where(low > -np.inf, low + 2.0, 2.0))
         )
-    y = array_of(ydata)
-    if isinstance(xdata, (list, tuple, np.ndarray)):  # SciPy converts these to floats
-        xdata = array_of(xdata)
+    y, is_data = array_of(ydata), isinstance(xdata, (list, tuple, np.ndarray))
+    xdata = array_of(xdata) if is_data else xdata  # SciPy converts these to floats
     errors = None if sigma is None else array_of(sigma)
 
     factor = None if errors is None or errors.ndim < 2 else v.cholesky(errors)
@@ -547,8 +583,9 @@ def _search(name: str) -> Callable[..., Any]:
     def function(*args: Any, **options: Any) -> Any:
         call = Search(theirs, args, options)
         local = call.given.get("minimizer_kwargs") or {}
-        held = any(call.given.get(k) not in (None, ()) for k in _HOLDING)
-        if held or set(local) - {"args", "bounds", "method", "options", "tol"}:
+        if any(call.given.get(k) not in (None, ()) for k in _HOLDING) or (
+            set(local) - {"args", "bounds", "method", "options", "tol"}
+        ):
             reject(
                 f"{name} with constraints or a minimizer of its own has no derivative here; call "
                 "minimize with them",
@@ -556,12 +593,10 @@ def _search(name: str) -> Callable[..., Any]:
             )
         local.pop("args", None)
         found = call.run()
-        is_result = isinstance(found, native.OptimizeResult)
-        near = _place(found)
-        around = np.array(near, float)  # a copy: searches go on writing to theirs
+        around = np.array(near := _place(found), float)  # a copy: searches go on writing to theirs
         within = None if call.limits is None else Constraints((), ends(call.limits, around))
-        x = anchored(near, located(call.value, around, within, polishes=True))
-        if is_result:
+        x = anchored(near, located(call.value, around, within, True, size=call.size))
+        if isinstance(found, native.OptimizeResult):
             return answer(f"{name}(...)", found, x=x, fun=anchored(found.fun, call.value(x)))
         if not isinstance(found, tuple):
             return x
@@ -663,10 +698,9 @@ def linprog(
     fields: dict[str, Any] = {}
     parts |= {"lower": (_same, None, low), "upper": (_same, None, high)}
     for name, (f, _, end) in parts.items():
-        known, rest = found[name].marginals, end - f(x)
+        known, rest = found[name].marginals, f(x) - end if name == "lower" else end - f(x)
         own = [[e is end and i == k for _, e, i, _ in rows] for k in range(len(known))]
         marginals = anchored(known, v.matmul(np.array(own, float), prices))
-        rest = -rest if name == "lower" else rest
         fields[name] = native.OptimizeResult(found[name], residual=rest, marginals=marginals)
     slack, con = (fields.get(k, found[k]).residual for k in ("ineqlin", "eqlin"))
     fields |= {"x": anchored(found.x, x), "fun": v.vecdot(c, x), "slack": slack, "con": con}

@@ -102,7 +102,7 @@ def _solved(
     if solver is None:
         return system.build(method(system, tol, max_steps))
     found = system.read(solver(asked, system.tree.like))
-    return system.build(accepted(system, found, tol))
+    return system.build(accepted(system, found, tol, tol is None))
 
 
 @_computes(v.root)
@@ -147,19 +147,34 @@ def minimize(
         y, g = gradient.with_value(system.tree.build(leaves), *params)
         return number(refuse_traced(y, f, "minimize")), Tree(g).leaves
 
+    def climb(begun: Vector, way: Vector) -> float:
+        """Return how far the value rises on a way, by the gradients at eight points of it."""
+        points = [combine(begun, (k + 0.5) / 8, way) for k in range(8)]
+        return sum([dot(system.residual(x), way) for x in points], 0.0) / 8
+
     def descend(system: System, tol: float | None, max_steps: int | None) -> Vector:
         found = descended(slope, system.start, 1000 if max_steps is None else max_steps)
-        if size(found) > SMALL and not batch:
-            return accepted(system, found, tol)
-        begun = system.start
+        begun, system.by_products = system.start, size(found) > SMALL and not batch
+        if system.by_products:
+            try:
+                return accepted(system, found, tol, True)
+            except ConvergenceError as error:
+                unsolved = error
         system.start = found
-        found = newton(system, tol, None)
-        if value_at(found) > value_at(begun):
+        try:
+            found = newton(system, tol, None)
+        except ConvergenceError:
+            if system.by_products:
+                raise unsolved from None
+            raise
+        rise, way = value_at(found) - value_at(begun), combine(found, -1.0, begun)
+        # Rounding errors of the values may be a rise too: the gradients on the way confirm it.
+        if rise > 0.0 and not climb(begun, way) <= 0.5 * rise:
             raise ConvergenceError(
                 f"minimize of a function of {describe(x0)} came to a stationary point where the "
                 f"value is greater than at the start; start elsewhere, or pass a solver"
             )
-        return least(system, found)
+        return found if system.by_products else least(system, found)
 
     return _solved(system, x0, solver, value, descend, **how)
 

@@ -65,9 +65,12 @@ class System:
         The number of leading axes that count independent problems.
     columns : list or array, optional
         The columns of the Jacobian that was computed last.
+    by_products : bool
+        Whether Newton's method uses products with the Jacobian alone.
     """
 
     columns: Any = None
+    by_products = False
 
     def __init__(
         self, f: Callable[..., Any], x0: Any, params: tuple[Any, ...], name: str, batch: int = 0
@@ -254,7 +257,9 @@ def newton(system: System, tol: float | None, max_steps: int | None) -> Vector:
         small = norm(step, batch) <= tol * _larger(norm(x, batch), start)
         if every(small):
             return _polished(system, x, step, r)
-        x, length = _descended(system, x, step, length, small, count)
+        x, length, small = _descended(system, x, step, (r, length), small, count)
+        if every(small):
+            return x
     before = _shown(norm(system.residual(system.start), batch))
     raise ConvergenceError(
         f"{system.name}: Newton's method did not converge: the norm of the residual is "
@@ -270,6 +275,9 @@ def _newton_step(system: System, x: Vector, length: Any) -> tuple[Vector, Vector
             f"start elsewhere"
         )
     try:
+        if system.by_products:
+            r = system.residual(x)
+            return r, solve_linear(lambda u: system.pushed(x, u), [-a for a in r], "gmres")
         r, columns = system.jacobian(x)
         coordinates = system.coordinates
         return r, coordinates.vector(-coordinates.solve(columns, coordinates.flat(r)))
@@ -281,21 +289,28 @@ def _newton_step(system: System, x: Vector, length: Any) -> tuple[Vector, Vector
 
 
 def _descended(
-    system: System, x: Vector, step: Vector, length: Any, small: Any, count: int
-) -> tuple[Vector, Any]:
-    """Take a step, halved until the residual decreases; return it and the residual's norm."""
-    batch = system.batch
+    system: System, x: Vector, step: Vector, before: tuple[Vector, Any], small: Any, count: int
+) -> tuple[Vector, Any, Any]:
+    """Take a step, halved until the residual decreases; ``before`` is that at x, and its norm.
+
+    Return the place, the residual's norm there, and whether only rounding errors are left: a whole
+    step does not halve the residual, though the Jacobian after it says that it should.
+    """
+    batch, (r, length) = system.batch, before
     factor: Any = length * 0.0 + 1.0
-    for _ in range(40):
+    for halvings in range(40):
         moved = combine(x, factor, step, batch)
         try:
             after = norm(system.residual(moved), batch)
         except ConvergenceError:  # from a solver inside f: treat as outside the domain
             factor = 0.5 * factor
             continue
+        if not halvings and not every(after <= 0.5 * length):
+            bend = norm(combine(r, 1.0, system.pushed(moved, step)), batch)
+            small = small | ((after > 0.5 * length) & (bend <= 0.1 * length))
         good = (after <= (1.0 - 1e-4 * factor) * length) | small | (length == 0.0)
         if every(good):
-            return moved, after
+            return moved, after, small
         factor = 0.5 * factor if not batch else v.where(good, factor, 0.5 * factor)
     raise ConvergenceError(
         f"{system.name}: no step lessens the residual any more, whose norm is {_shown(length)} "
@@ -367,11 +382,12 @@ def fixed_by_iteration(system: System, tol: float | None, max_steps: int | None)
     )
 
 
-def accepted(system: System, x: Vector, tol: float | None) -> Vector:
+def accepted(system: System, x: Vector, tol: float | None, by_start: bool) -> Vector:
     """Return the result of the user's solver, if it is a solution.
 
-    The residual has to be small relative to that at the start, or relative to the effect of a
-    relative change of x on it.
+    The residual has to be small relative to the effect on it of a relative change of x, or of the
+    way from the start. ``by_start``: it may instead be small relative to that at the start, which
+    for a steep function says little.
 
     Raises
     ------
@@ -379,15 +395,20 @@ def accepted(system: System, x: Vector, tol: float | None) -> Vector:
         If it is no solution; the message has the norm of the residual.
     """
     batch = system.batch
-    tol = eps_of(x) ** (1 / 3) if tol is None else tol
+    small = eps_of(x) ** (1 / 3) if tol is None else tol
     length = norm(system.residual(x), batch)
-    if every(length <= tol * norm(system.residual(system.start), batch)):
+    enough = small * norm(system.residual(system.start), batch) if by_start else 0.0
+    if every(length <= enough):
         return x
-    if every(length <= tol * norm(system.pushed(x, x), batch)):
-        return x
+    effect: Any = 0.0
+    for way in (x, combine(x, -1.0, system.start)):
+        effect = effect + norm(system.pushed(x, way), batch)
+        if every(length <= small * effect):
+            return x
+    more = "say what is small enough: tol=" if tol is None else "to a smaller tolerance"
     raise ConvergenceError(
         f"{system.name}: what the solver gave is no solution: the norm of the residual is "
-        f"{_shown(length)}; let it go on for longer, or say what is small enough: tol="
+        f"{_shown(length)}; let it go on for longer, or {more}"
     )
 
 
@@ -431,8 +452,12 @@ def verify(system: System, solver: Any) -> Any:
         first = solve(r)
         simple = norm(first, batch) <= 50 * eps_of(leaves) * norm(leaves, batch)
         if not every(simple):
-            second = solve(system.residual(combine(leaves, -1.0, first)))
+            moved = combine(leaves, -1.0, first)
+            second = solve(system.residual(moved))
             simple = (norm(second, batch) <= 0.1 * norm(first, batch)) | simple
+        if not every(simple):  # at a solution near 0, both may be of rounding errors of f alone
+            change = combine(r, -1.0, system.pushed(moved, first))
+            simple = (norm(change, batch) <= 0.1 * norm(r, batch)) | simple
     except ConvergenceError as error:
         raise NotDifferentiableError(_multiple(system, leaves)) from error
     if not every(simple):

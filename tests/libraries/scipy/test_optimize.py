@@ -7,7 +7,7 @@ import pytest
 import scipy.optimize as theirs
 
 import chainrules_scipy.optimize as ours
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import ConvergenceError, NotDifferentiableError, UnsupportedKeywordError
 from chainrules_tape import grad, hessian
 
 T = np.linspace(0.0, 2.0, 9)
@@ -158,3 +158,61 @@ def test_a_linear_program_without_bounds_is_one_in_numbers_that_are_not_negative
 
     assert least(1.2, theirs) == pytest.approx(-9.6)
     np.testing.assert_allclose(grad(lambda a: least(a, ours))(1.2), -8.0)
+
+
+_flat = lambda x, a: np.sum(np.cosh(x - a) + (x - a) ** 4)
+NEAR_0 = {
+    **{
+        f"minimize {options}": lambda a, options=options: ours.minimize(
+            _flat, np.ones(2), (a,), **options
+        ).x[1]
+        for options in ({}, {"tol": 1e-6}, {"method": "Powell"}, {"bounds": [(-3, 2)] * 2})
+    },
+    "minimize_scalar": lambda a: ours.minimize_scalar(_flat, args=(a,)).x,
+    "bounded": lambda a: ours.minimize_scalar(_flat, args=(a,), bounds=(-0.7, 1.1)).x,
+    "fmin": lambda a: ours.fmin(_flat, np.ones(2), (a,), disp=0)[0],
+    "at its start": lambda a: ours.fmin_bfgs(_flat, np.full(2, 1e-9), args=(a,), disp=0)[0],
+    "newton": lambda a: ours.newton(lambda x: np.exp(x - a) - 1.0, 0.4),
+    "bisect": lambda a: ours.bisect(lambda x: np.sinh(x - a), -0.7, 1.1),
+    "anderson": lambda a: ours.anderson(lambda x: np.sinh(x - a), np.full(3, 0.3))[1],
+    "least_squares": lambda a: ours.least_squares(lambda x: np.sinh(x - a), [0.3, 0.5]).x[0],
+    "a line": lambda a: ours.curve_fit(lambda t, p, q: p + q * t, T, a * (1.0 + T))[0][1],
+}
+
+
+@pytest.mark.parametrize("a", [0.0, 1e-12])
+@pytest.mark.parametrize("f", NEAR_0.values(), ids=NEAR_0)
+def test_solutions_near_0(f, a):
+    """They move as far as the parameter does."""
+    assert abs(f(a)) < 1e-4
+    assert abs(grad(f)(a) - 1.0) < 1e-4
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+def test_a_search_that_ended_elsewhere(unit):
+    """It has no derivative; without one, the result is SciPy's."""
+    stopped = lambda m, a: (
+        m.minimize(
+            lambda x: np.sum(((x - a) / unit) ** 2 + ((x - a) / unit) ** 4),
+            3.0 * unit * np.ones(2),
+            method="BFGS",
+            options={"maxiter": 1},
+        ).x
+    )
+    np.testing.assert_array_equal(stopped(ours, 0.0), stopped(theirs, 0.0))
+    with pytest.raises(ConvergenceError, match="let it go on for longer, or to a smaller"):
+        grad(lambda a: stopped(ours, a)[0])(0.0)
+
+
+def test_without_derivatives_a_bound_may_be_met_at_the_solution():
+    assert abs(ours.minimize(lambda x: np.sum(x * x), np.ones(1), bounds=[(0, 5)]).x[0]) < 1e-7
+
+
+def test_a_function_that_writes_to_its_argument():
+    """SciPy gives it a copy, and so do we."""
+
+    def f(x):
+        x -= 0.3
+        return np.sum(x * x)
+
+    np.testing.assert_allclose(ours.minimize(f, np.ones(2)).x, 0.3, atol=1e-6)

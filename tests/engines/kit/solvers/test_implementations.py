@@ -71,6 +71,14 @@ def test_solver_that_did_not_solve_is_noticed():
     assert root(lambda x: x - 2.0, 0.0, solver=lambda f, x0: 1.9, tol=0.1) == 1.9
 
 
+@pytest.mark.parametrize("x0", [1e-17, 3e-16, 1e-12])
+def test_a_start_at_a_root_near_0(x0):
+    """There the function is its rounding errors, which are no reason to go on."""
+    f = lambda a: root(lambda x: 100 * np.exp(x) - 100 + x - a, x0)
+    assert abs(f(0.0)) < 1e-15
+    assert abs(grad(f)(0.0) - 1 / 101) < 1e-12
+
+
 def test_operator_that_is_not_linear_is_noticed():
     with pytest.raises(ConvergenceError, match="may not be linear"):
         linear_solve(lambda y: y + 1.0, np.ones(3))

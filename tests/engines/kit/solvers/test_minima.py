@@ -66,6 +66,24 @@ def test_where_somebody_else_found_the_place():
             grad(scipys)(2.0)
 
 
+@pytest.mark.parametrize(
+    "f, near, truth",
+    [
+        (lambda x: np.log(np.cosh(x - 0.7)) + 0.1 * x, 0.59966465, 0.7 - np.arctanh(0.1)),
+        (lambda x: (1e6 + x) ** 2 - 1e12 - 2e6 * x, 1e-3, 0.0),
+        (lambda x: np.sum(np.cosh(x) + 0.5 * np.expm1(x) ** 2), np.full(300, 1e-9), 0.0),
+    ],
+)
+def test_a_start_at_the_minimum(f: Any, near: Any, truth: float):
+    """The values there differ by rounding errors alone."""
+    np.testing.assert_allclose(minimize(f, near), truth, atol=1e-9)
+
+
+def test_a_stationary_point_above_the_start():
+    with pytest.raises(ConvergenceError, match="greater than at the start"):
+        minimize(lambda x: (x * x - 1.0) ** 2 + 0.3 * x, 1.325, max_steps=1)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
 def test_signs_of_forms(n: int):
     """By eigenvalues and by elimination, of matrices of all ranks and units."""
