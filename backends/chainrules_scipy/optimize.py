@@ -643,9 +643,13 @@ def nnls(A: Any, b: Any, **options: Any) -> tuple[Any, Any]:
 @stands_for(native.lsq_linear)
 def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) -> Any:
     """Solve a least-squares problem under bounds: as ``scipy.optimize.lsq_linear``."""
-    a, b = array_of(A), array_of(b)
-    both = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
-    low, high = (v.broadcast_to(array_of(end), shape=(a.shape[1],)) for end in both)
+    # The columns of a sparse matrix or an operator are its products.
+    dense = A @ np.eye(A.shape[1]) if hasattr(A, "tocsr") or hasattr(A, "matvec") else A
+    a, b = array_of(dense), array_of(b)
+    low, high = (
+        v.broadcast_to(array_of(end), shape=(a.shape[1],))
+        for end in ((bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds)
+    )
     found = NATIVE.lsq_linear(
         readable(a), readable(b), tuple(map(readable, (low, high))), **options | {"tol": 1e-13}
     )

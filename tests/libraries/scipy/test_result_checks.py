@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import scipy.integrate
 import scipy.optimize
+import scipy.sparse
 import scipy.stats
 from scipy.optimize import Bounds, LinearConstraint
+from scipy.sparse.linalg import aslinearoperator
 
 import chainrules_scipy.integrate
 import chainrules_scipy.optimize
@@ -78,6 +80,8 @@ OPTIMIZE = {
     ),
     "lsq_linear": lambda m, q: m.lsq_linear(A + 0.1 * q[0], q[:4], bounds=(-0.1, 0.2)),
     "lsq_linear free": lambda m, q: m.lsq_linear(A + 0.1 * q[0], q[:4]),
+    "lsq_linear sparse": lambda m, q: m.lsq_linear(scipy.sparse.csr_array(A), q[:4]),
+    "lsq_linear operator": lambda m, q: m.lsq_linear(aslinearoperator(A), q[:4]),
     "nnls": lambda m, q: m.nnls(A + 0.1 * q[0], q[:4]),
     "linprog": lambda m, q: m.linprog(
         q[:2] - 3, np.array([[1.0, 2], [3, 1]]) + 0.1 * q[2:6].reshape(2, 2), [4, 6 + q[0]]
