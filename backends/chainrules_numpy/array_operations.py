@@ -364,6 +364,10 @@ def add_at_numpy(buffer: np.ndarray, y: Any, *arrays: Any, index: Any) -> None:
     many = buffer.ndim > 1 and getattr(y, "size", 0) > _MANY
     if many and buffer.flags.c_contiguous and _picks_along(index, axis):
         add_along(buffer, y, np.asarray(array), axis)
+    elif getattr(y, "ndim", 0) > 32:  # more axes than np.add.at takes: it crashes
+        flat = np.zeros(buffer.size, buffer.dtype)
+        np.add.at(flat, np.arange(buffer.size).reshape(buffer.shape)[where].ravel(), y.ravel())
+        buffer += flat.reshape(buffer.shape)
     else:
         np.add.at(buffer, where, y)
 

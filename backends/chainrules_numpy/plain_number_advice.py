@@ -320,6 +320,18 @@ def _of_traced(vander: str) -> Any:
     return given
 
 
+def _roots(line: Line) -> str:
+    """Suggest np.roots of coefficients, or of those of a series, whose roots lie in its domain."""
+    p = line.owner("roots")
+    if p is None:
+        return "use np.sort(np.roots({0}[::-1]))"
+    series = next((f.f_locals["self"] for f in line.library if "self" in f.f_locals), None)
+    write = "np.roots({0}.coef[::-1])"
+    if series is not None and not np.array_equal(series.domain, series.window):
+        write = f"({write} - {{0}}.mapparms()[0]) / {{0}}.mapparms()[1]"
+    return filled(f"use np.sort({write})", p)
+
+
 _SQUARES, _ONE = "np.sum((np.stack({0}) - {1}) ** 2)", ", ddof=1"
 INSTEAD: dict[Any, Any] = {
     np.array: _array("np.copy({0})"),
@@ -382,7 +394,7 @@ INSTEAD: dict[Any, Any] = {
     np.polynomial.Polynomial.fit: _fit(
         "polynomial.poly", "use np.polyval(np.polyfit({x}, {y}, {deg}), t) for its value at t", "w"
     ),
-    np.polynomial.polynomial.polyroots: "use np.sort(np.roots({0}[::-1]))",
+    np.polynomial.polynomial.polyroots: _roots,
     **{
         getattr(getattr(np.polynomial, of), f"{name}fit"): _fit(
             f"{of}.{name}",

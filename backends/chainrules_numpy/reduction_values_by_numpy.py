@@ -7,6 +7,7 @@ starts with the first. Therefore both are computed. An error of NumPy is raised 
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from chainrules_py.extend import (
     static_types,
     type_info,
     untraced,
+    warn_program,
 )
 
 
@@ -72,7 +74,8 @@ def asks(native: Callable[..., Any], **lower: Lowering) -> dict[str, Any]:
     def asking(name: str) -> Lowering:
         def lowering(call: Call, value: Any) -> None:
             if not isinstance(call.operation, _Asking):
-                call.operation = _Asking(native, call.operation, lower)
+                silent = _silent.get(call.operation, call.operation)
+                call.operation = _Asking(native, silent, lower)
             call.options[name] = value
 
         return lowering
@@ -87,6 +90,37 @@ def always(native: Callable[..., Any], operation: Callable[..., Any]) -> Callabl
         return _Asking(native, operation, {})(x, axis=axis, keepdims=keepdims)
 
     return asking
+
+
+_silent: dict[Any, Callable[..., Any]] = {}
+"""Operations by the functions that `warning` made of them."""
+
+
+def warning(native: Callable[..., Any], operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a reduction that skips NaN warn where NumPy does, as of slices that are all NaN.
+
+    NumPy is called as well if the result has NaN, for its warnings.
+    """
+
+    def reduce(*operands: Any, **options: Any) -> Any:
+        y = operation(*operands, **options)
+        plain = untraced(y)
+        if isinstance(plain, (np.ndarray, np.generic)) and np.isnan(plain).any():
+            given = {_NATIVE.get(n, n): untraced(o) for n, o in options.items()}
+            with np.errstate(all="ignore"), warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                native(*map(untraced, operands), **given)
+            for each in said:
+                warn_program(str(each.message), each.category)
+        return y
+
+    functools.update_wrapper(reduce, operation, updated=())
+    _silent[reduce] = operation
+    return reduce
+
+
+_NATIVE = {"correction": "ddof", "x": "a"}
+"""NumPy's names of options and operands."""
 
 
 class _Asking:
@@ -108,8 +142,7 @@ class _Asking:
         given = {n: _operand(o) for n, o in options.items() if _is_operand(o)}
         if not all(map(low.is_numpys, (x, *given.values()))):
             return y
-        names = {"correction": "ddof"}  # methods have no other name for it
-        rest = tuple([(names.get(n, n), o) for n, o in options.items() if n not in given])
+        rest = tuple([(_NATIVE.get(n, n), o) for n, o in options.items() if n not in given])
         by = Asked(self.native, (*given,), rest)
         if not find_tracers(y) or y.dtype == np.bool_:  # no derivative is taken of it
             return by(untraced(x), *map(untraced, given.values()))

@@ -127,6 +127,9 @@ def _refuse_said(error: ValueError) -> None:
             f"a traced {describe(held[0].__payload__)} is written: {line} ({error})"
         ) from error
     at = Line.of(error)
+    if str(error).startswith("object __array__ method not producing") and _held(error):
+        fact = "an argument has an __array__ that returns a traced value, which NumPy does not take"
+        raise TracerError(told(fact, at, "write a.__array__() for this argument a")) from error
     masked = re.match("reduction operation '(add|multiply)' does not have", str(error))
     if at is not None and (write := of_reduced(at) if masked else in_flat(at)) is not None:
         fact = (

@@ -16,7 +16,6 @@ from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering, Site, kind_of
 
 Row = tuple[Any, Primitive[..., Any]]
 _ufunc: Any
-_row: Row
 _operation: Any
 
 
@@ -54,11 +53,6 @@ def ufunc_row(ufunc: Any, operation: Primitive[..., Any], **lower: Lowering) -> 
         refuse=tuple(UFUNC_KEYWORDS.keys() - lower.keys()),
         lower=lower,
     )
-
-
-def masked(call: Call, where: Any) -> None:
-    """Lower ``where=`` of tests and comparisons: the rest, which NumPy leaves unset, is False."""
-    call.after.append(lambda y: v.logical_and(y, low.array_of(where)))
 
 
 # Ufuncs from numbers to numbers of the same kind, which compute in ``dtype=``.
@@ -121,7 +115,11 @@ ARITHMETIC: tuple[Row, ...] = (
     (np.trunc, v.trunc),
     (np.rint, v.round),
 )
-TESTS: tuple[Row, ...] = (
+OTHERS: tuple[Row, ...] = (
+    (np.divmod, v.divmod),
+    (np.modf, v.modf),
+    (np.frexp, v.frexp),
+    (np.ldexp, v.ldexp),
     (np.equal, v.equal),
     (np.not_equal, v.not_equal),
     (np.less, v.less),
@@ -136,13 +134,6 @@ TESTS: tuple[Row, ...] = (
     (np.isinf, v.isinf),
     (np.isnan, v.isnan),
     (np.signbit, v.signbit),
-)
-OTHERS: tuple[Row, ...] = (
-    *TESTS,
-    (np.divmod, v.divmod),
-    (np.modf, v.modf),
-    (np.frexp, v.frexp),
-    (np.ldexp, v.ldexp),
     (np.spacing, v.spacing),
     (np.bitwise_and, v.bitwise_and),
     (np.bitwise_or, v.bitwise_or),
@@ -155,8 +146,8 @@ OTHERS: tuple[Row, ...] = (
 )
 for _ufunc, _operation in ARITHMETIC:
     ufunc_row(_ufunc, _operation, dtype=in_dtype(_ufunc, _operation))
-for _row in OTHERS:
-    ufunc_row(*_row, **{"where": masked} if _row in TESTS else {})
+for _ufunc, _operation in OTHERS:
+    ufunc_row(_ufunc, _operation)
 if hasattr(np, "bitwise_count"):  # since NumPy 2.0
     ufunc_row(np.bitwise_count, v.bitwise_count)
 

@@ -318,12 +318,16 @@ class Line:
         call.keywords = [each for each in call.keywords if each.arg not in names]
         if masked and "where" in names:
             call.args = [_call(f"np.where({where}, {{}}, 1.0)", ast.unparse(x)) for x in call.args]
-            call = _call(f"np.where({where}, {{}}, {out or '0.0'})", ast.unparse(call))
+            of_truth = "False" * bool({"d->?", "dd->?"} & {*getattr(self.function, "types", ())})
+            call = _call(f"np.where({where}, {{}}, {out or of_truth or '0.0'})", ast.unparse(call))
         text = ast.unparse(call) + f".astype({self.option('dtype')})" * (option == "dtype")
         target = isinstance(_parsed(out or ""), (ast.Name, ast.Attribute, ast.Subscript))
         # A traced array is written into, as others may see it; a plain one cannot hold the result.
-        inside = "[...]" * (str(out) in self.traced(_parsed(out or "")))
-        return f"{out}{inside} = {text}" if target and "out" in names else text
+        return (
+            f"{out}{'[...]' * (str(out) in self.traced(_parsed(out or '')))} = {text}"
+            if target and "out" in names
+            else text
+        )
 
     def owner(self, name: str = "") -> str | None:
         """Return the expression whose member of this name is read or called, or None.

@@ -86,12 +86,14 @@ class PythonProtocols(Tracer):
         return native(*args, **options)
 
     def _is_plain(self, depth: int) -> bool:
-        """Return whether the plain value may be read: tracing is over, or a test or log reads."""
+        """Return whether it may be read plainly: it is over, empty, or read by a test or a log."""
         x, asker = self, f"{caller(depth).f_globals.get('__name__', '')}."
         while getattr(x, "is_over", False):
             x = x.__payload__
-        return not isinstance(x, Tracer) or asker.startswith(
-            ("numpy.testing.", "unittest.case.", "logging.")
+        return (
+            not isinstance(x, Tracer)
+            or 0 in getattr(x, "shape", ())
+            or asker.startswith(("numpy.testing.", "unittest.case.", "logging."))
         )
 
     def __complex__(self) -> complex:
@@ -178,7 +180,8 @@ def _refuse(x: Any, kind: str) -> NoReturn:
         and isinstance(line.node, (ast.Call, ast.BinOp, ast.Subscript))
         and not is_of_library(line.frame)
     ):
-        is_count = kind == "int" and line.called != "bytes"
+        # A class of NumPy's numbers converts arrays as well.
+        is_count = kind == "int" and not (line.called == "bytes" or hasattr(line.function, "dtype"))
         made = "int(ignore_derivatives({}))" if is_count else "ignore_derivatives"
         write = f"use {line.with_constant(made)}{', which is a constant' * (not is_count)}"
     write = write or filled(_INSTEAD[kind], x=line.argument)

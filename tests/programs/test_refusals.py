@@ -132,6 +132,10 @@ APPLIED = {
         TWO,
         "np.sort(np.roots(np.stack(",
     ),
+    "np.polynomial.Polynomial(x, [0, 2]).roots()[0]": (
+        np.array([2.0, -3.0, 1.0]),
+        "[0, 2]).mapparms()[1])",
+    ),
     "x[0] + np.sum(np.zeros((2, x[0])))": (TWO, "np.zeros((2, int(ignore_derivatives(x[0]))))"),
     "x[0] * len(np.array2string(x))": (TWO, "np.array2string(ignore_derivatives(x))"),
     "pd.Series(x).std()": (TWO, "np.std(x, ddof=1)"),

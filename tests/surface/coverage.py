@@ -102,8 +102,8 @@ def keywords_of(name: str) -> dict[str, str]:
     -------
     dict
         By keyword the number of calls that exercise it, as text; ``"refused"``, which a test of
-        its own calls; ``"n/a"``, if it is one of `IRRELEVANT`, or the array that truth values are
-        written into; or ``"gap"``.
+        its own calls; ``"n/a"``, if it is one of `IRRELEVANT`, or an array that is written into;
+        or ``"gap"``.
     """
     see(None, (np.ndarray,))
     see_all()
@@ -118,15 +118,17 @@ def keywords_of(name: str) -> dict[str, str]:
             continue  # an operand, which every call gives
         if counts[keyword]:
             found[keyword] = str(counts[keyword])
-        elif keyword in IRRELEVANT or (keyword == "out" and _gives_truths(native_named(name))):
+        elif keyword in IRRELEVANT or (keyword == "out" and _is_written(native_named(name))):
             found[keyword] = "n/a"
         else:
             found[keyword] = "refused" if row is not None and keyword in row.refuse else "gap"
     return found
 
 
-def _gives_truths(native: Any) -> bool:
-    return {each[-1] for each in getattr(native, "types", ()) if "O" not in each} == {"?"}
+def _is_written(native: Any) -> bool:
+    """Tell whether an output is written into: of truth values, or as the row of a function says."""
+    truths = {each[-1] for each in getattr(native, "types", ()) if "O" not in each} == {"?"}
+    return truths or "out" in getattr(aliases.get(native), "lower", ())
 
 
 def keywords_without_answer() -> dict[str, list[str]]:

@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from chainrules_numpy.composites.products import matrix_norm
 from chainrules_py import ops as v
 from chainrules_py.extend import adjoint, real_numbers
@@ -70,7 +72,7 @@ def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
     shape = a.shape[-(a.ndim - b.ndim) :]
     n = math.prod(shape)
     if math.prod(a.shape) != n**2:
-        raise ValueError(
+        raise np.linalg.LinAlgError(
             f"tensorsolve of a{list(a.shape)} and b{list(b.shape)}: the first axes of a have to "
             f"hold as many elements as the others"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_numpy.composites.manipulation import normal_axes
 from chainrules_py import Primitive
 from chainrules_py import ops as v
 
@@ -91,6 +92,5 @@ def ifftshift(x: Any, axes: Any = None) -> Any:
 
 
 def _shifted(x: Any, axes: Any, shift: Any) -> Any:
-    axes = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
-    axes = tuple(axes)
+    axes = tuple(range(x.ndim)) if axes is None else normal_axes(axes, x.ndim)
     return v.roll(x, shift=tuple(shift(x.shape[axis]) for axis in axes), axis=axes)

@@ -101,7 +101,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     try:
         cuts = [operator.index(i) for i in indices_or_sections]
     except TypeError:
-        sections = operator.index(indices_or_sections)
+        sections = int(indices_or_sections)
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.") from None
         each, longer = divmod(length, sections)

@@ -5,7 +5,8 @@ import math
 import operator
 from typing import Any
 
-from chainrules_py import UnsupportedKeywordError
+import numpy as np
+
 from chainrules_py import ops as v
 
 
@@ -31,7 +32,7 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
     Raises
     ------
-    ValueError
+    numpy.exceptions.AxisError
         If there is no such axis.
     """
     several = isinstance(axis, (tuple, list, range)) or getattr(axis, "ndim", 0) > 0
@@ -39,7 +40,7 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     axes = tuple(map(operator.index, found))
     for a in axes:
         if not -ndim <= a < ndim:
-            raise ValueError(f"axis {a} is out of bounds for array of dimension {ndim}")
+            raise np.exceptions.AxisError(a, ndim)
     return tuple(a % ndim for a in axes)
 
 
@@ -47,15 +48,8 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def ravel(x: Any, order: str = "C") -> Any:
-    """Return all elements on one axis."""
-    if order == "F":
-        x = v.permute_dims(x)
-    elif order != "C":
-        raise UnsupportedKeywordError(
-            f"ravel(order={order!r}) reads the memory of x, which has no derivative; "
-            f"order is 'C' or 'F'"
-        )
-    return v.reshape(x, shape=(-1,))
+    """Return all elements on one axis, in C or F order."""
+    return v.reshape(v.permute_dims(x) if order == "F" else x, shape=(-1,))
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
@@ -67,6 +61,8 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
     """Return x with some axes moved to other positions, and the rest in their order."""
     sources, destinations = normal_axes(source, x.ndim), normal_axes(destination, x.ndim)
+    if len({*destinations}) < len(destinations):
+        raise ValueError("repeated axis in `destination` argument")
     order = [a for a in range(x.ndim) if a not in sources]
     for place, axis in sorted(zip(destinations, sources, strict=True)):
         order.insert(place, axis)

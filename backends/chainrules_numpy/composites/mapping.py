@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.composites.manipulation import broadcast_shapes
+from chainrules_numpy.composites.manipulation import broadcast_shapes, normal_axes
 from chainrules_py import ops as v
 from chainrules_py.extend import made, namespace_of, type_info, untraced
 from chainrules_py.ops.engine_operations import stacked
@@ -41,8 +41,7 @@ def apply_along_axis(func1d: Function, axis: int, arr: Any, *args: Any, **kwargs
 
     The axes of its results replace the axis; the dtype is that of the first result.
     """
-    if not -arr.ndim <= axis < arr.ndim:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {arr.ndim}")
+    (axis,) = normal_axes(axis, arr.ndim)
     axis = int(axis) % arr.ndim
     order = (*(a for a in range(arr.ndim) if a != axis), axis)
     moved = v.permute_dims(arr, axes=order)

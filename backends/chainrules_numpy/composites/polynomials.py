@@ -127,10 +127,11 @@ def poly(zeros: Any) -> Any:
     if zeros.shape[0] == 0:
         return 1.0
     one, nought = v.full_like(zeros, shape=(1,), fill=1), v.full_like(zeros, shape=(1,), fill=0)
-    y = one
+    rest = v.index(zeros, slice(0))  # the leading 1 apart: 0 times an infinite zero is NaN
     for i in range(zeros.shape[0]):
-        zero = v.index(zeros, i)
-        y = v.concat(y, nought) - zero * v.concat(nought, y)
+        zero = v.index(zeros, slice(i, i + 1))
+        rest = v.concat(rest, nought) - v.concat(zero, zero * rest)
+    y = v.concat(one, rest)
     paired = kind_of(zeros) == "complex" and _come_in_pairs(untraced(zeros))
     return v.real(y) if paired else y
 

@@ -5,8 +5,7 @@ import operator
 import string
 from typing import Any
 
-from chainrules_numpy.composites.manipulation import moveaxis
-from chainrules_py import NotDifferentiableError
+from chainrules_numpy.composites.manipulation import moveaxis, normal_axes
 from chainrules_py import ops as v
 from chainrules_py.extend import describe, kind_of, namespace_of
 
@@ -34,6 +33,8 @@ def _from_lists(operands: list[Any]) -> tuple[str, list[Any]]:
 
 
 def _letters(places: Any) -> str:
+    if not all([place is Ellipsis or 0 <= place < 52 for place in places]):
+        raise ValueError("subscript is not within the valid range [0, 52)")
     return "".join("..." if place is Ellipsis else string.ascii_letters[place] for place in places)
 
 
@@ -125,7 +126,7 @@ def cross(
 
 
 def _last(x: Any, axis: int) -> Any:
-    axis = operator.index(axis) % x.ndim
+    (axis,) = normal_axes(axis, x.ndim)
     order = (*(i for i in range(x.ndim) if i != axis), axis)
     return x if axis == x.ndim - 1 else v.permute_dims(x, axes=order)
 
@@ -215,7 +216,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         raise ValueError(f"norm(axis={axis!r}) is of vectors along one axis, or of matrices in two")
     if ord in (None, "f", "fro"):
         return v.vector_norm(x, axis=axes, keepdims=keepdims)
-    axes = tuple(a % x.ndim for a in axes)
+    axes = normal_axes(axes, x.ndim)
     rest = tuple(a for a in range(x.ndim) if a not in axes)
     y = matrix_norm(v.permute_dims(x, axes=(*rest, *axes)), ord=ord)
     return v.expand_dims(y, axis=tuple(sorted(axes))) if keepdims else y
@@ -242,7 +243,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
         whole = ord == "nuc" or (ord == 2 and not s.shape[-1])
         y = v.sum(s, axis=-1) if whole else _at_last(s, 0 if ord == 2 else -1)
     else:
-        raise NotDifferentiableError(
+        raise ValueError(
             f"matrix_norm(ord={ord!r}): there are 'fro', 'nuc', 1, -1, 2, -2, inf and -inf"
         )
     return v.expand_dims(v.expand_dims(y, axis=-1), axis=-1) if keepdims else y

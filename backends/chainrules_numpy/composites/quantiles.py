@@ -213,7 +213,7 @@ def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
     At an integer rank the slope in q is that of the interval after it; at the last rank, that of
     the interval before.
     """
-    if method == "linear" and kind_of(q) == "int" and not varies(q):
+    if method == "linear" and kind_of(q) in ("int", "bool") and not varies(q):
         return (n - 1) * q, None, None
     if method == "linear" or method in _CONTINUOUS:
         if method == "linear":

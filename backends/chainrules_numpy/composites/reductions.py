@@ -179,9 +179,7 @@ def gradient(x: Any, spacings: tuple[Any, ...] = (), axis: Axes = None, edge_ord
 def _each(spacings: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     if not spacings:
         return (1.0,) * n
-    if len(spacings) == 1 and (
-        type_info(type(spacings[0])).is_python_number or spacings[0].ndim == 0
-    ):
+    if len(spacings) == 1 and _is_one(spacings[0]):
         return spacings * n
     if len(spacings) != n:
         raise TypeError(
@@ -190,9 +188,14 @@ def _each(spacings: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     return spacings
 
 
+def _is_one(spacing: Any) -> bool:
+    """Return whether this is one distance: a 0-d array or a Python number, also a boolean."""
+    return not getattr(spacing, "ndim", 0)
+
+
 def _distances(spacing: Any, x: Any, axis: int) -> Any:
     """Return a distance, or the distances between coordinates, shaped to lie along an axis."""
-    if type_info(type(spacing)).is_python_number or spacing.ndim == 0:
+    if _is_one(spacing):
         return spacing
     if spacing.ndim != 1:
         raise ValueError("distances must be either scalars or 1d")
@@ -206,7 +209,7 @@ def _distances(spacing: Any, x: Any, axis: int) -> Any:
 
 
 def _slope(x: Any, axis: int, h: Any, edge_order: int) -> Any:
-    equal = type_info(type(h)).is_python_number or h.ndim == 0
+    equal = _is_one(h)
 
     def at(start: int | None, stop: int | None) -> Any:
         return _part(x, axis, slice(start, stop))

@@ -51,7 +51,7 @@ def _variance(
         d = v.astype(d, dtype=x.dtype)
     squares = v.real(v.conj(d) * d) if kind_of(d) == "complex" else v.square(d)
     total = v.sum(squares, axis=axis, keepdims=keepdims)
-    freedom = v.astype(_count(x, where, axis, keepdims), dtype=total.dtype) - correction
+    freedom = v.astype(_count(x, where, axis, keepdims) - correction, dtype=total.dtype)
     return v.divide(total, v.where(v.greater(freedom, 0), freedom, empty))
 
 

@@ -37,9 +37,8 @@ def qr_mode(call: Call, mode: str) -> None:
     elif mode == "complete":
         call.options["mode"] = "complete"
     elif mode != "f":
-        raise UnsupportedKeywordError(
-            f"qr(mode={mode!r}) has no derivative here; it is 'reduced', 'complete', 'r' or 'raw'"
-        )
+        error = UnsupportedKeywordError if mode in ("e", "economic") else ValueError
+        raise error(f"qr(mode={mode!r}): mode is 'reduced', 'complete', 'r' or 'raw'")
 
 
 def values_alone(call: Call, compute_uv: Any) -> None:
@@ -79,6 +78,8 @@ def pinv(x: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = _NO_VAL
     if rcond is None or np.ndim(rcond) == 0:
         rcond = None if rcond is None else float(untraced(rcond))
         return v.pinv(x, rtol=rcond, hermitian=bool(hermitian))
+    if 0 in x.shape[-2:]:  # NumPy does not read the tolerance then
+        return v.matrix_transpose(x)
     shape = np.broadcast_shapes(np.shape(rcond), x.shape[:-2])
     every = v.broadcast_to(x, shape=(*shape, *x.shape[-2:]))
     limits = np.broadcast_to(untraced(rcond), shape).ravel().tolist()

@@ -90,8 +90,9 @@ def clip_method(x: Any, min: Any = None, max: Any = None) -> Any:
 
 def into(call: Call, out: Any) -> None:
     """Lower ``out=``: the result is written into an array that holds traced values."""
-    if not isinstance(out, Tracer):
-        refuse_plain(out, find_tracers((call.operands, call.options))[0])
+    traced = find_tracers((call.operands, call.options))
+    if traced and not isinstance(out, Tracer):
+        refuse_plain(out, traced[0])
 
     def write(y: Any) -> Any:
         out[...] = y
@@ -136,14 +137,8 @@ def nan_to_num_call(
     return v.nan_to_num(x, operand(nan), operand(posinf), operand(neginf))
 
 
-def nonzero(condition: Any, *alone: Any) -> Any:
-    """Call np.where of a condition, which returns indices."""
-    if alone:
-        raise ValueError("either both or neither of x and y should be given")
-    return np.nonzero(condition)
-
-
-alias(np.where, to=v.where, fewer=nonzero)
+# np.where(condition) returns indices.
+alias(np.where, to=v.where, fewer=np.nonzero)
 _REFUSED = tuple(UFUNC_KEYWORDS.keys() - {"out"})
 viewers.update((np.clip, np.ndarray.clip))  # which return out, and that may be a view
 alias(

@@ -88,7 +88,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     return v.take(v.concat(x, values, axis=None), low.moved_beside(places))
 
 
-row(np.delete, delete, "arr")
+row(np.delete, delete, "arr", arr=low.as_array("x"))
 row(np.insert, insert, "arr", arr=low.as_array("x"), values=low.as_keyword("values"))
 
 # -------------------------------------------------------------------------------------- indices

@@ -10,7 +10,7 @@ from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites import joining as j
 from chainrules_numpy.function_aliases.alias_constructors import axis, counted_axis, row
 from chainrules_py import ops as v
-from chainrules_py.extend import Call
+from chainrules_py.extend import AsArgument, Call, kind_of, type_info
 
 _f: Any
 _composite: Any
@@ -30,6 +30,17 @@ def joined_as(call: Call, dtype: Any) -> None:
         call.operands[name] = arrays if type(value) is list else arrays[0]
 
 
+def numbers_following(arrays: Any) -> list[Any]:
+    """Convert arrays to be joined flat: unlike elsewhere, a Python number takes their dtype."""
+    given, numbers = list(arrays), {"int": 0, "real": 0.0, "complex": 0j}
+    weak = [numbers[kind_of(x)] if type_info(type(x)).is_python_number else None for x in given]
+    each = list(zip(weak, map(low.array_of, given), strict=True))
+    if weak == [None] * len(weak):
+        return [x for _, x in each]
+    dtype = np.result_type(*[low.numpy_dtype(x) if n is None else n for n, x in each])
+    return [x if n is None else v.astype(x, dtype=dtype) for n, x in each]
+
+
 def nested(call: Call, arrays: Any) -> None:
     """Convert the arrays in nested lists."""
 
@@ -41,17 +52,18 @@ def nested(call: Call, arrays: Any) -> None:
     call.operands = {"arrays": each(arrays)}
 
 
-for _f, _composite in (
-    (np.concatenate, v.concat),
-    (np.concat, v.concat),
-    (np.stack, v.stack),
+_flat = AsArgument("arrays", numbers_following, low.as_arrays.place)
+for _f, _composite, _arrays in (
+    (np.concatenate, v.concat, _flat),
+    (np.concat, v.concat, _flat),
+    (np.stack, v.stack, low.as_arrays),
 ):
     row(
         _f,
         _composite,
         None,
         refuse=("out", "casting"),
-        arrays=low.as_arrays,
+        arrays=_arrays,
         axis=axis,
         dtype=joined_as,
     )

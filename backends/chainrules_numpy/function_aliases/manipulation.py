@@ -20,7 +20,7 @@ from chainrules_numpy.function_aliases.alias_constructors import (
 )
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import Call, has_known_layout, plain
+from chainrules_py.extend import AsArgument, Call, has_known_layout, plain
 
 _f: Any
 _composite: Any
@@ -38,6 +38,7 @@ def copied(call: Call, copy: bool | None) -> None:
 
 def ravel(x: Any, order: str = "C") -> Any:
     """Return a view of a contiguous array, else a copy: reshaping would return more views."""
+    order = low.order_of(x, order)
     y = m.ravel(x, order)
     flags = getattr(plain(x), "flags", None)
     if flags is None or not has_known_layout(x):  # another library, or unknown
@@ -45,9 +46,22 @@ def ravel(x: Any, order: str = "C") -> Any:
     return y if flags[f"{order}_CONTIGUOUS"] else v.copy(y)
 
 
+def _truncated(x: Any) -> Any:
+    """Truncate a float, or each in a list, as np.roll and np.repeat do."""
+    if isinstance(x, (list, tuple)):
+        return list(map(_truncated, x))
+    return int(x) if isinstance(x, (float, np.floating)) else x
+
+
 def _counts(x: Any) -> Any:
     """Return one number unchanged: compilers need the length of the result."""
+    x = _truncated(x)
     return x if type(x) is int else low.array_of(x)
+
+
+def _shifts(x: Any) -> Any:
+    """Return a shift, or one for each axis."""
+    return low.static(_truncated(x.tolist() if isinstance(x, np.ndarray) else x))
 
 
 row(
@@ -86,7 +100,7 @@ for _f, _composite in (
 row(np.flip, v.flip, "m", axis=axis)
 row(np.fliplr, m.fliplr, "m")
 row(np.flipud, m.flipud, "m")
-row(np.roll, v.roll, shift=low.as_option("shift"), axis=axis)
+row(np.roll, v.roll, shift=AsArgument("shift", _shifts), axis=axis)
 row(np.tile, v.tile, "A", reps=low.as_option("repetitions", sequence=True))
 row(np.repeat, v.repeat, axis=one_axis, repeats=low.as_array("repeats", _counts))
 row(np.rot90, m.rot90, "m")

@@ -12,7 +12,7 @@ from chainrules_numpy.composites import polynomials as p
 from chainrules_numpy.function_aliases.alias_constructors import row
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import Call, Lowering
+from chainrules_py.extend import AsArgument, Call, Lowering
 
 _f: Any
 _composite: Any
@@ -34,12 +34,8 @@ def coefficients(name: str) -> Lowering:
 
 
 def order(name: str) -> Lowering:
-    """Return a lowering for a degree, or a number of times: an integer."""
-
-    def lower(call: Call, value: Any) -> None:
-        call.options[name] = operator.index(value)
-
-    return lower
+    """Return a lowering for a degree, or a number of times, which NumPy truncates."""
+    return AsArgument(name, int)
 
 
 def poly(zeros: Any) -> Any:
@@ -87,7 +83,7 @@ row(
 )
 row(np.polyval, p.polyval, None, p=low.as_keyword("p"), x=coefficients("x"))
 row(np.roots, v.roots, None, p=low.as_array("p"))
-row(np.vander, p.vander, None, x=low.as_array("x"), N=order("columns"))
+row(np.vander, p.vander, None, x=low.as_array("x"), N=AsArgument("columns", operator.index))
 row(
     np.polyfit,
     p.polyfit,

@@ -33,6 +33,13 @@ def _order(call: Call, order: str) -> None:
         call.after.append(lambda y: low.in_memory_order(y, y, order))
 
 
+def _path(call: Call, optimize: Any) -> None:
+    """Lower ``optimize=``; NumPy checks a path, in place of which one is computed."""
+    if not isinstance(optimize, (bool, str)):
+        np.einsum_path(*map(low.readable, call.operands["operands"]), optimize=optimize)
+    call.options["optimize"] = optimize
+
+
 alias(
     np.einsum,
     to=p.einsum,
@@ -46,7 +53,7 @@ alias(
     },
     positional=("operands",),
     gather="operands",
-    lower={"operands": _terms, "order": _order},
+    lower={"operands": _terms, "order": _order, "optimize": _path},
     refuse=("out", "casting", "dtype"),
 )
 row(np.linalg.det, v.det)

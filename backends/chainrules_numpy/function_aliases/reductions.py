@@ -17,7 +17,7 @@ from chainrules_numpy.function_aliases.alias_constructors import (
     row,
 )
 from chainrules_numpy.late_alias import alias
-from chainrules_numpy.reduction_values_by_numpy import asks
+from chainrules_numpy.reduction_values_by_numpy import asks, warning
 from chainrules_py import non_differentiable, primitive
 from chainrules_py import ops as v
 
@@ -49,8 +49,8 @@ for _f, _operation, _sign, _join in (
     (np.amax, v.max, -1.0, v.maximum),
     (np.min, v.min, 1.0, v.minimum),
     (np.amin, v.min, 1.0, v.minimum),
-    (np.nanmax, v.nanmax, -1.0, v.fmax),
-    (np.nanmin, v.nanmin, 1.0, v.fmin),
+    (np.nanmax, warning(np.nanmax, v.nanmax), -1.0, v.fmax),
+    (np.nanmin, warning(np.nanmin, v.nanmin), 1.0, v.fmin),
 ):
     row(
         _f,

@@ -14,7 +14,9 @@ import numpy as np
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites.manipulation import moveaxis
 from chainrules_numpy.function_aliases.alias_constructors import row
+from chainrules_numpy.function_aliases.joining import numbers_following
 from chainrules_py import ops as v
+from chainrules_py.extend import type_info
 
 _f: Any
 _composite: Any
@@ -22,7 +24,7 @@ _composite: Any
 
 def found(values: Any, *arrays: Any) -> Any:
     """Return, for each value, the first equal element of the arrays."""
-    flat = v.concat(*arrays, axis=None)
+    flat = v.concat(*numbers_following(arrays), axis=None)
     plain = low.readable(flat)
     order = np.argsort(plain, kind="stable")
     return v.take(flat, order[np.searchsorted(plain, values, sorter=order)])
@@ -77,6 +79,7 @@ def setdiff1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
 
 def setxor1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
     """Find the elements of either array that are not in the other."""
+    x, y = (x, y) if assume_unique else (low.array_of(x), low.array_of(y))  # as np.unique does
     return found(np.setxor1d(low.readable(x), low.readable(y), assume_unique), x, y)
 
 
@@ -88,14 +91,20 @@ def intersect1d(x: Any, y: Any, assume_unique: bool = False, return_indices: boo
     return (values, *places) if return_indices else values
 
 
+def _unless_number(x: Any) -> Any:
+    """Convert an operand to an array unless it is a Python number, which has no dtype."""
+    return x if type_info(type(x)).is_python_number else low.array_of(x)
+
+
 _both: dict[str, Any] = {"ar1": low.as_array("x"), "ar2": low.as_array("y")}
+_joined = {"ar1": low.as_array("x", _unless_number), "ar2": low.as_array("y", _unless_number)}
 row(np.unique, unique, None, ar=low.as_array("ar"))
 for _f in (np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values):
     row(_f, standard(_f), None)
-for _f, _composite in (
-    (np.union1d, union1d),
-    (np.setdiff1d, setdiff1d),
-    (np.setxor1d, setxor1d),
-    (np.intersect1d, intersect1d),
+for _f, _composite, _operands in (
+    (np.union1d, union1d, _joined),
+    (np.setdiff1d, setdiff1d, _both),
+    (np.setxor1d, setxor1d, _joined),
+    (np.intersect1d, intersect1d, _both),
 ):
-    row(_f, _composite, None, **_both)
+    row(_f, _composite, None, **_operands)

@@ -12,7 +12,7 @@ from chainrules_numpy.composites import quantiles as q
 from chainrules_numpy.composites import statistics as s
 from chainrules_numpy.function_aliases.alias_constructors import axes, axis, row
 from chainrules_numpy.late_alias import alias
-from chainrules_numpy.reduction_values_by_numpy import asks
+from chainrules_numpy.reduction_values_by_numpy import asks, warning
 from chainrules_py import ops as v
 from chainrules_py.extend import AsArgument, Call
 
@@ -21,7 +21,10 @@ _operation: Any
 _composite: Any
 _operand: Any
 
-for _f, _operation, _composite in ((np.mean, v.mean, s.mean), (np.nanmean, s.nanmean, s.nanmean)):
+for _f, _operation, _composite in (
+    (np.mean, v.mean, s.mean),
+    (np.nanmean, warning(np.nanmean, s.nanmean), s.nanmean),
+):
     row(
         _f,
         _operation,
@@ -32,8 +35,8 @@ for _f, _operation, _composite in ((np.mean, v.mean, s.mean), (np.nanmean, s.nan
 for _f, _operation, _composite in (
     (np.var, v.var, s.var),
     (np.std, v.std, s.std),
-    (np.nanvar, s.nanvar, s.nanvar),
-    (np.nanstd, s.nanstd, s.nanstd),
+    (np.nanvar, warning(np.nanvar, s.nanvar), s.nanvar),
+    (np.nanstd, warning(np.nanstd, s.nanstd), s.nanstd),
 ):
     row(
         _f,
@@ -58,7 +61,7 @@ def kept(call: Call, keepdims: Any) -> None:
         call.after.append(low.in_array)
 
 
-for _f, _composite in ((np.median, q.median), (np.nanmedian, q.nanmedian)):
+for _f, _composite in ((np.median, q.median), (np.nanmedian, warning(np.nanmedian, q.nanmedian))):
     row(
         _f,
         _composite,
@@ -69,8 +72,8 @@ for _f, _composite in ((np.median, q.median), (np.nanmedian, q.nanmedian)):
 for _f, _composite in (
     (np.quantile, q.quantile),
     (np.percentile, q.percentile),
-    (np.nanquantile, q.nanquantile),
-    (np.nanpercentile, q.nanpercentile),
+    (np.nanquantile, warning(np.nanquantile, q.nanquantile)),
+    (np.nanpercentile, warning(np.nanpercentile, q.nanpercentile)),
 ):
     row(
         _f,
@@ -90,7 +93,7 @@ def _mode(value: Any) -> Any:
         return value
     if isinstance(value, int) and 0 <= value < len(_MODES):
         return _MODES[value]
-    raise ValueError(
+    raise (ValueError if isinstance(value, (str, int)) else TypeError)(
         f"mode={value!r} of convolve or correlate; write one of {', '.join(map(repr, _MODES))}"
     )
 

@@ -694,7 +694,7 @@ class Writable(ArrayLike):
                 return put_elements(target, ufunc(*operands, **how))
             # A comparison has no derivative; where it is recorded, it may not be written.
             if kind_of(target) == "bool" and (
-                type_info(z := type(ufunc(*operands, **how))).dispatch_type is z
+                type_info(z := type(ufunc(*operands, **how | {"where": True}))).dispatch_type is z
             ):
                 return ufunc(*map(innermost, operands), out=target, **rest)
             refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))

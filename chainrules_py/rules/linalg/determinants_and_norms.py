@@ -149,27 +149,30 @@ def slogdet_rule(x: Array):
     The sign of a real A is constant.
     """
     y = slogdet(x)
-    if y[0].dtype == y[1].dtype:
-        return y, (LinearMap(slogdet_push_real, slogdet_pull_real, x, y[1]),)
-    return y, (LinearMap(slogdet_push, slogdet_pull, x, *y),)
+    of_real, of_complex = (slogdet_push_real, slogdet_pull_real), (slogdet_push, slogdet_pull)
+    return y, (LinearMap(*(of_real if y[0].dtype == y[1].dtype else of_complex), x, *y),)
 
 
-def slogdet_push_real(x_dot, x, _):
-    return ZeroTangent(), trace(solve(x, x_dot))
+# NaN for singular matrices: an error would stop programs that use the sign alone.
+def relative(x_dot, x, logabsdet):
+    return trace(solve(where(equal(kept(logabsdet, MATRIX, False), -math.inf), math.nan, x), x_dot))
 
 
-def slogdet_pull_real(y_bar, x, logabsdet):
-    if is_zero(y_bar[1]):  # of the sign alone
-        return y_bar[1]
-    return expand_dims(y_bar[1], axis=(-2, -1)) * adjoint(inv_again(x))
+def slogdet_push_real(x_dot, x, sign, logabsdet):
+    return ZeroTangent(), relative(x_dot, x, logabsdet)
 
 
-def slogdet_push(x_dot, x, sign, _):
-    t = trace(solve(x, x_dot))
+def slogdet_pull_real(y_bar, x, sign, logabsdet):
+    bar = y_bar[1]  # zero if it is of the sign alone
+    return bar if is_zero(bar) else expand_dims(bar, axis=MATRIX) * adjoint(inv_again(x))
+
+
+def slogdet_push(x_dot, x, sign, logabsdet):
+    t = relative(x_dot, x, logabsdet)
     return 0.5 * sign * (t - conj(t)), real(t)
 
 
 def slogdet_pull(y_bar, x, sign, logabsdet):
     turn = conj(sign) * dense(y_bar[0], sign)
     t_bar = dense(y_bar[1], logabsdet) + 0.5 * (turn - conj(turn))
-    return expand_dims(t_bar, axis=(-2, -1)) * adjoint(inv_again(x))
+    return expand_dims(t_bar, axis=MATRIX) * adjoint(inv_again(x))

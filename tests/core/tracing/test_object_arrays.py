@@ -182,9 +182,13 @@ def test_a_narrow_number_beside_a_float():
     assert grad(alone)(X.astype(np.float32)).dtype == np.float32
 
 
-def test_arrays_without_elements_are_refused():
-    with pytest.raises(TracerError, match=r"cannot convert .* to array"):
-        grad(lambda x: np.sum(np.asarray(x)))(np.ones((0, 3)))
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("f", [np.asarray, np.array, np.asanyarray, np.ascontiguousarray])
+def test_an_array_without_elements_becomes_plain(f, dtype):
+    x = np.ones((0, 3), dtype)
+    y, pullback = vjp(lambda x: np.concatenate([f(x), x]), x)
+    assert (y.shape, y.dtype) == ((0, 3), x.dtype)
+    assert pullback(y)[0].shape == x.shape
 
 
 def test_large_arrays_are_refused():

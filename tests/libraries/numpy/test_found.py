@@ -5,6 +5,8 @@ The cells of `tests.surface.checks` find these as well; here they have names.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -12,12 +14,13 @@ from chainrules_py import (
     ChainRulesError,
     NoRuleError,
     NotDifferentiableError,
+    TracerError,
     ZeroTangent,
     frule,
     rrule,
 )
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_tape import grad, jvp, vjp
+from chainrules_tape import grad, jacobian, jvp, vjp
 
 X, Y = np.arange(3.0), np.ones(2)
 
@@ -234,8 +237,95 @@ def test_einsum_with_a_number_and_axes_of_length_one():
 @pytest.mark.parametrize("f", [np.diagonal, np.trace])
 def test_a_diagonal_of_axes_that_are_not_there(f):
     for axes in [(1, 2), (-3, 1)]:
-        with pytest.raises(ValueError, match="out of bounds"):
+        with pytest.raises(np.exceptions.AxisError, match="out of bounds"):
             grad(lambda x, axes=axes: np.sum(f(x, 0, *axes)))(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("f", [np.moveaxis, np.swapaxes, lambda x, i, j: x.swapaxes(i, j)])
+def test_axes_that_are_not_there(f):
+    with pytest.raises(np.exceptions.AxisError, match="out of bounds"):
+        vjp(lambda x: f(x, 0, 2), np.ones((2, 3)))
+
+
+def test_two_axes_moved_to_one_place():
+    with pytest.raises(ValueError, match="repeated axis"):
+        vjp(lambda x: np.moveaxis(x, (0, 1), (0, 0)), np.ones((2, 3)))
+
+
+FLAT = {
+    "concatenate": lambda x, s: np.concatenate((x, s), axis=None),
+    "concat": lambda x, s: np.concat((s, x, 1.5), axis=None),
+    "union1d": lambda x, s: np.union1d(s, x),
+    "setxor1d": np.setxor1d,
+    "setxor1d of unique elements": lambda x, s: np.setxor1d(x, s, assume_unique=True),
+    "nanvar": lambda x, s: np.nanvar(x, ddof=np.real(s) / 4),
+    "append": np.append,
+    "hstack": lambda x, s: np.hstack((x, s)),
+}
+
+
+@pytest.mark.parametrize("s", [3, 3.5, True, 2j, np.float32(3.5), np.float64(3.5)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("name", FLAT)
+def test_a_number_beside_an_array_has_the_dtype_that_it_has_in_numpy(name, dtype, s):
+    """Joined flat, a Python number follows the array, and elsewhere it does not."""
+    f, x = FLAT[name], np.array([1.0, 2.0, 4.0], dtype)
+    truth = f(x, s)
+    for y in (vjp(lambda x: f(x, s), x)[0], jvp(lambda x: f(x, s), (x,), (x,))[0]):
+        assert y.dtype == truth.dtype
+        np.testing.assert_allclose(y, truth, rtol=1e-3)
+
+
+def test_a_traced_python_number_that_is_joined_flat():
+    x = np.float32([1, 2])
+    y, pullback = vjp(lambda s: np.concatenate((x, s), axis=None), 3.0)
+    assert y.dtype == np.float32
+    assert pullback(np.float32([5, 6, 7]))[0] == 7
+
+
+ACCEPTED = {
+    "fftshift": lambda x: np.fft.fftshift(x, axes=np.int64(0)),
+    "array_split": lambda x: np.array_split(x, x.size / 2)[1],
+    "split": lambda x: np.split(x, 2.0)[1],
+    "roll": lambda x: np.roll(x, np.floor(1.5)),
+    "roll along an axis": lambda x: np.roll(x, [-1.5, 3.0], axis=0),
+    "roll by an array": lambda x: np.roll(x, np.array(1.0)),
+    "repeat": lambda x: np.repeat(x, 2.7),
+    "repeat each": lambda x: np.repeat(x, [2.5, 0, 1, 1.0]),
+    "polyder": lambda x: np.polyder(x, 1.0),
+    "polyint": lambda x: np.polyint(x, np.float64(2)),
+    "polyfit": lambda x: np.polyfit(np.arange(4.0), x, 1.0),
+    "gradient": lambda x: np.gradient(x, True),
+    "quantile": lambda x: np.quantile(x, True),
+    "quantiles": lambda x: np.nanquantile(x, [True, False]),
+    "pinv": lambda x: np.linalg.pinv(x[:0].reshape(2, 0), rcond=(2.0, 2.0)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_arguments_that_numpy_converts(name, dtype):
+    f, x = ACCEPTED[name], np.array([1.0, 4.0, 2.0, 8.0], dtype)
+    truth, y, (_, y_dot) = f(x), vjp(f, x)[0], jvp(f, (x,), (x,))
+    assert y.dtype == truth.dtype
+    assert y.shape == truth.shape
+    np.testing.assert_allclose(y, truth, rtol=1e-5)
+    np.testing.assert_allclose(y_dot, truth, rtol=1e-5)  # each is linear in x
+
+
+@pytest.mark.parametrize(
+    "zeros, slopes",
+    [
+        ([1.0, np.inf], [[0, 0], [-1, -1], [np.inf, 1]]),
+        ([np.inf, 1.0], [[0, 0], [-1, -1], [1, np.inf]]),
+        ([1.0, np.nan], [[0, 0], [-1, -1], [np.nan, 1]]),
+    ],
+)
+def test_the_leading_one_of_a_polynomial_whose_zeros_are_not_finite(zeros, slopes):
+    zeros = np.array(zeros)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(vjp(np.poly, zeros)[0], np.poly(zeros))
+        np.testing.assert_array_equal(jacobian(np.poly)(zeros), slopes)
 
 
 @pytest.mark.parametrize(
@@ -302,3 +392,72 @@ def test_about_a_mean_that_is_wider(f, dtype):
     value, due = vjp(lambda x: f(x, axis=0, mean=mean), x)[0], f(x, axis=0, mean=mean)
     assert value.dtype == due.dtype
     np.testing.assert_array_equal(value, due)
+
+
+REFUSED = {
+    "cross": lambda x: np.cross(x.reshape(3, 1), np.ones((2, 3)), axisa=0, axisb=2),
+    "einsum with a path": lambda x: np.einsum(
+        "a,b,c->abc", x, x, x, optimize=["einsum_path", (0, 1)]
+    ),
+    "einsum of large axes": lambda x: np.einsum(x, [52], [52]),
+    "einsum of negative axes": lambda x: np.einsum(x, [-1], [-1]),
+    "norm of a matrix": lambda x: np.linalg.norm(np.outer(x, x), 3),
+    "norm of an axis": lambda x: np.linalg.norm(np.outer(x, x), 1, axis=(0, 5)),
+    "tensorsolve": lambda x: np.linalg.tensorsolve(np.outer(x, x[:2]), x),
+    "apply_along_axis": lambda x: np.apply_along_axis(np.sum, 1, x),
+    "convolve": lambda x: np.convolve(x, x, mode=None),
+    "qr": lambda x: np.linalg.qr(np.outer(x, x), "bad"),
+    "delete": lambda x: np.delete([0, 1, 2], x),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_refuses_is_refused_by_its_class(name):
+    f, refusals = REFUSED[name], (ValueError, TypeError, IndexError, RuntimeError)
+    with pytest.raises(refusals) as caught:
+        f(X)
+    with pytest.raises(caught.type):
+        vjp(f, X)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(np.nanmean, np.nanmin, np.nanmax, np.nanmedian, np.nanstd, np.nanvar),
+        lambda x, axis: np.nanquantile(x, [0.2, 0.5], axis=axis),
+        lambda x, axis: np.nanpercentile(x, 50.0, axis=axis, keepdims=True),
+        lambda x, axis: np.nanvar(x[:1], axis=axis, ddof=2),
+        lambda x, axis: np.nanmean(x[:, :0], axis=axis),
+    ],
+)
+def test_slices_without_numbers_warn_as_in_numpy(f):
+    x = np.array([[1.0, 2.0], [np.nan, np.nan]])
+    said = []
+    for run in (lambda: f(x, axis=1), lambda: vjp(lambda x: f(x, axis=1), x)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run()
+        said.append([(each.category, str(each.message)) for each in caught])
+    assert said[0] == said[1] != []
+    assert caught[0].filename == __file__
+
+
+def test_a_gather_with_more_axes_than_np_add_at_takes():
+    """It ended the process, as np.add.at does."""
+    x, rows = np.arange(6.0).reshape(3, 2), np.ones((1,) * 31, int)
+    for at, bar in ((x, [[0, 0], [4, 6], [0, 0]]), (x.T, [[0, 0, 0], [2, 6, 10]])):
+        assert grad(lambda x: np.sum(x[None, rows] ** 2))(at).tolist() == bar
+
+
+class Holder:
+    def __init__(self, held):
+        self.held = held
+
+    def __array__(self, dtype=None, copy=None):
+        return self.held
+
+
+def test_an_object_that_gives_numpy_a_traced_array():
+    with pytest.raises(TracerError, match=r"write a\.__array__\(\)"):
+        grad(lambda x: np.sum(np.minimum(Holder(x), 1.5)))(X)
+    assert grad(lambda x: np.sum(np.minimum(Holder(x).__array__(), 1.5)))(X).tolist() == [1, 1, 0]

@@ -268,6 +268,7 @@ def test_dtypes_of_functions_that_are_linear_in_pieces(call):
         (lambda x: np.divmod(x, x, dtype=np.float32), "dtype"),
         (lambda x: np.add(x, x, casting="unsafe"), "casting"),
         (lambda x: np.add(x, x, where=[True, False, True]), "where"),
+        (lambda x: np.greater(x, 2.0, where=x > 0), r"np\.greater\(.*\), False\)"),
         (lambda x: np.add(x, x, order="C"), "order"),
         (lambda x: np.add.reduce(x, out=np.zeros(())), "out"),
         (lambda x: np.add.outer(x, x, dtype=np.float32), "dtype"),
@@ -345,6 +346,31 @@ def test_clip_of_a_plain_array_with_traced_bounds():
     assert grad(lambda hi: np.sum(np.clip(plain, 0.0, hi)))(np.array([1.0, 1.0, 1.0])).tolist() == [
         0, 0, 1
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("clip", [np.clip, lambda x, *given, out: x.clip(*given, out=out)])
+def test_clip_into_a_traced_view(clip):
+    """As of a ufunc, the result is written into the array that out= views."""
+
+    def f(x):
+        y = x * 1.0
+        z = y[1:]
+        assert clip(y[:2], -0.2 * x[2], 9.0, out=z) is z
+        z[0] *= x[0]
+        return y
+
+    x_dot = np.array([1.0, 2.0, -1.0])
+    y, y_dot = jvp(f, (X,), (x_dot,))
+    np.testing.assert_array_equal(y, f(X))
+    np.testing.assert_allclose(y_dot, (f(X + 1e-6 * x_dot) - f(X - 1e-6 * x_dot)) / 2e-6, rtol=1e-8)
+    assert grad(total(f))(X) @ x_dot == pytest.approx(np.sum(y_dot), rel=1e-14)
+    with pytest.raises(TracerError, match="written into the plain"):
+        grad(total(lambda x: np.clip(x, 0, 1, out=np.empty(3))))(X)
+
+
+def test_a_comparison_with_where_and_out():
+    f = lambda x: x[np.greater(x, 0.0, where=np.isfinite(x), out=np.zeros(3, bool))]
+    assert grad(total(f))(X).tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,23 @@ def test_functions_of_a_matrix_in_both_modes(f, shape, complex):
     check_both_modes(f, (draw(*shape, complex=complex),), rtol=1e-6)
 
 
+def test_forward_mode_of_a_singular_logarithm():
+    """A program may branch on the sign, which NumPy computes there without an error."""
+
+    def f(a):
+        sign, logarithm = np.linalg.slogdet(a)
+        return np.sum(a * a) if sign <= 0 else logarithm
+
+    a, eye = np.array([[1.0, 2.0], [2.0, 4.0]]), np.eye(2)
+    assert jvp(f, (a,), (eye,)) == (25, 10)
+    np.testing.assert_array_equal(hvp(f, (a,), (eye,))[0], 2 * eye)
+    assert jvp(lambda a: np.linalg.slogdet(a)[0], (a,), (eye,)) == (0, 0)
+    for factor in (1, 1j):  # of a batch, the singular one alone
+        both = factor * np.stack([a, 2 * eye])
+        _, (_, slopes) = jvp(np.linalg.slogdet, (both,), (both,))
+        np.testing.assert_array_equal(slopes, [np.nan, 2])
+
+
 @pytest.mark.parametrize(
     "a, b", [((3, 3), (3,)), ((2, 3, 3), (3,)), ((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 2))]
 )
