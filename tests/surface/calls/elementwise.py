@@ -398,5 +398,11 @@ for _name in ("sin", "sqrt", "exp"):
         Sample(Draw((3,), 0.5), dtype=np.float32, smooth=False),
         Sample(Draw((3,), 0.5), where=True, casting="same_kind", order="K", subok=True),
     )
+for _name in ("absolute", "fabs", "sign"):
+    enter_calls(
+        _name,
+        Sample(Draw((3,), 0.5), dtype=np.float64),
+        Sample(Draw((3,), 0.5), dtype=np.float32, smooth=False),
+    )
 for _name in ("add", "multiply", "power", "arctan2"):
     enter_calls(_name, Sample(Draw((3,), 0.5), 2, dtype=float, out=None))
