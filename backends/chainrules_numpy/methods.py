@@ -308,9 +308,9 @@ def _escape(name: str) -> Callable[..., Any]:
         if name in ("tofile", "dump", "dumps", "tobytes"):  # these do not return numbers
             write = f"use ignore_derivatives({of}).{name}({given}), which is a constant"
         elif line.node is not None and line.owner(name) is None:  # called by a library
-            called = isinstance(line.node, ast.Call)  # and no comparison, which is a constant
-            write = called and remedy(line, last=True)
-            write = write or f"use {line.with_constant()}, which is a constant"
+            # A comparison is a constant.
+            operation = remedy(line, last=True) if isinstance(line.node, ast.Call) else None
+            write = operation or f"use {line.with_constant()}, which is a constant"
         fact = f"{name}() of {picture(x.__payload__)} would lose its derivative"
         raise TracerError(told(fact, line, write))
 

@@ -155,6 +155,7 @@ def minimize(
     def descend(system: System, tol: float | None, max_steps: int | None) -> Vector:
         found = descended(slope, system.start, 1000 if max_steps is None else max_steps)
         begun, system.by_products = system.start, size(found) > SMALL and not batch
+        unsolved: ConvergenceError | None = None
         if system.by_products:
             try:
                 return accepted(system, found, tol, True)
@@ -163,10 +164,8 @@ def minimize(
         system.start = found
         try:
             found = newton(system, tol, None)
-        except ConvergenceError:
-            if system.by_products:
-                raise unsolved from None
-            raise
+        except ConvergenceError as error:
+            raise (unsolved or error) from None
         rise, way = value_at(found) - value_at(begun), combine(found, -1.0, begun)
         # Rounding errors of the values may be a rise too: the gradients on the way confirm it.
         if rise > 0.0 and not climb(begun, way) <= 0.5 * rise:

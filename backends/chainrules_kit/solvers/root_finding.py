@@ -455,9 +455,9 @@ def verify(system: System, solver: Any) -> Any:
             moved = combine(leaves, -1.0, first)
             second = solve(system.residual(moved))
             simple = (norm(second, batch) <= 0.1 * norm(first, batch)) | simple
-        if not every(simple):  # at a solution near 0, both may be of rounding errors of f alone
-            change = combine(r, -1.0, system.pushed(moved, first))
-            simple = (norm(change, batch) <= 0.1 * norm(r, batch)) | simple
+            if not every(simple):  # near 0, both may be of rounding errors of f alone
+                change = combine(r, -1.0, system.pushed(moved, first))
+                simple = (norm(change, batch) <= 0.1 * norm(r, batch)) | simple
     except ConvergenceError as error:
         raise NotDifferentiableError(_multiple(system, leaves)) from error
     if not every(simple):

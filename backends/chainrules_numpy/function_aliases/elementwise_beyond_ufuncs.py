@@ -90,13 +90,13 @@ def clip_method(x: Any, min: Any = None, max: Any = None) -> Any:
 
 def into(call: Call, out: Any) -> None:
     """Lower ``out=``: the result is written into an array that holds traced values."""
-    traced = find_tracers((call.operands, call.options))
+    traced, target = find_tracers((call.operands, call.options)), out
     if traced and not isinstance(out, Tracer):
         refuse_plain(out, traced[0])
 
     def write(y: Any) -> Any:
-        out[...] = y
-        return out
+        target[...] = y
+        return target
 
     call.after.append(write)
 

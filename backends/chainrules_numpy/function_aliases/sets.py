@@ -97,7 +97,10 @@ def _unless_number(x: Any) -> Any:
 
 
 _both: dict[str, Any] = {"ar1": low.as_array("x"), "ar2": low.as_array("y")}
-_joined = {"ar1": low.as_array("x", _unless_number), "ar2": low.as_array("y", _unless_number)}
+_joined: dict[str, Any] = {
+    "ar1": low.as_array("x", _unless_number),
+    "ar2": low.as_array("y", _unless_number),
+}
 row(np.unique, unique, None, ar=low.as_array("ar"))
 for _f in (np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values):
     row(_f, standard(_f), None)

@@ -243,7 +243,7 @@ def _variance(x: Any, *, correction: Any = 0, nan_policy: str = "propagate", **h
         return biased * (n / np.where(n > readable(correction), n - correction, np.nan))
     if nan_policy != "omit":
         return followed(private("_xp_var"))(x, correction=correction, nan_policy=nan_policy, **how)
-    of = {"axis": how.get("axis"), "keepdims": how.get("keepdims", False)}
+    of: dict[str, Any] = {"axis": how.get("axis"), "keepdims": how.get("keepdims", False)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # for too few numbers, as SciPy
         return np.nanvar(x, ddof=correction, **of)
