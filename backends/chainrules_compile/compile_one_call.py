@@ -188,6 +188,7 @@ class Making:
         if written := self.guards.written():
             raise Written(written)
         self.guards.check()
+        self.guards.stir()
         try:
             y = map_leaves(joined, self.plain.f(*entry.args, **entry.keywords))
         finally:

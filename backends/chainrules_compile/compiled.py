@@ -390,10 +390,8 @@ class Compiled(Generic[P, R]):
         return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        names = ("static", "target", "threads")
-        settings = {name: getattr(self._setting, name) for name in names}
-        settings["strict"] = self._strict
-        return made_again(self, compile, (self._f,), settings)
+        named = {name: getattr(self._setting, name) for name in ("static", "target", "threads")}
+        return made_again(self, compile, (self._f,), named | {"strict": self._strict})
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__} with {len(self.programs)} programs for {self._target}>"

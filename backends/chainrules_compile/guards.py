@@ -338,6 +338,12 @@ class Guards:
         ]
         return [*dict.fromkeys([*self.changed(), *found])]
 
+    def stir(self) -> None:
+        """Move the shared generators on, so that a function that seeds them changes their state."""
+        for x in SHARED.values():
+            x.random()
+        self._states = self._drawing()
+
     def put_back(self) -> None:
         """Undo the writes, appends and draws of the recording."""
         for x, n in self._lengths.values():

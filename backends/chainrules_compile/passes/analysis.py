@@ -118,11 +118,9 @@ def called(call: Call, function: Any) -> Call:
 
 def flat(function: Any, operands: tuple[Any, ...], results: tuple[Value, ...]) -> Call:
     """Return a call without options, whose operands are not containers."""
-    for x in operands:
-        if type(x) is not Value:
-            values = tuple([x for x in operands if type(x) is Value])
-            return call_of(function, operands, {}, results, values)
-    return call_of(function, operands, {}, results, operands)
+    values = tuple([x for x in operands if type(x) is Value])
+    same = len(values) == len(operands)
+    return call_of(function, operands, {}, results, operands if same else values)
 
 
 def replaced(call: Call, instead: Mapping[Value, Any]) -> Call:

@@ -40,5 +40,4 @@ def without_marks(program: Program) -> Program:
     """Return the program without the marks, which later passes do not use."""
     if made_again not in program.functions:
         return program
-    calls = tuple([call for call in program.calls if call.function is not made_again])
-    return changed(program, calls=calls)
+    return changed(program, calls=tuple([c for c in program.calls if c.function is not made_again]))

@@ -8,6 +8,7 @@ held for each operation here, by its samples at other numbers.
 from __future__ import annotations
 
 import itertools
+import random
 import warnings
 
 import numpy as np
@@ -221,6 +222,25 @@ def test_what_a_library_draws_elsewhere_is_no_error():
     compiled(np.ones(2))
     with pytest.warns(RecordingWarning, match="each call changes the state of np.random"):
         np.testing.assert_allclose(compiled(np.ones(2)), f(np.ones(2)))
+
+
+@pytest.mark.parametrize("source", [random, np.random])
+def test_a_seed_that_a_function_sets_is_set_at_each_call(source):
+    """The call that is recorded found the state that the one before it had left."""
+
+    def f(x):
+        source.seed(0)
+        return x * source.random()
+
+    compiled = compile(f)
+    assert compiled(2.0) == f(2.0)
+    with pytest.warns(RecordingWarning, match="each call changes the state of"):
+        compiled(2.0)
+    source.seed(5)
+    compiled(2.0)
+    left = source.random()
+    f(2.0)
+    assert source.random() == left
 
 
 class Own(np.ndarray):
