@@ -125,6 +125,15 @@ def test_solutions_have_all_their_coefficients(name):
     check(lambda a: [f(a)], [x], [1.0], 3)
 
 
+@pytest.mark.parametrize("x", [0.3, -15.0, 20.0, 300.0])
+def test_tanh_keeps_its_digits_where_it_rounds_to_1(x):
+    rise = 1 / math.cosh(x) ** 2
+    found = [float(c) for c in taylor(np.tanh, x, 1.0, 3)[1:]]
+    t = math.tanh(x)
+    truth = [rise, -t * rise, rise * (3 * t * t - 1) / 3]
+    assert found == pytest.approx(truth, rel=1e-12, abs=0.0)
+
+
 # ------------------------------------------------------------------- infinities and cuts
 
 X, D = np.array([0.9, 0.23, 1.7, 1.13, 0.41]), np.array([0.3, -0.5, 0.7, 0.2, 0.9])

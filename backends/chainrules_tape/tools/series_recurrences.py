@@ -239,10 +239,17 @@ def _hyperbolic(x: Any) -> tuple[Any, Any]:
     return _pair(x, v.cosh(x[0]), v.sinh(x[0]), 1.0)
 
 
-def _tangent(x: Any, start: Any, sign: float) -> Any:
-    """Integrate ``y' = (1 + sign y²) x'``."""
+def _hyperbolic_tangent(x: Any) -> Any:
+    """Integrate from 1 / cosh² x as the rule of tanh has it: 1 - y² is 0 where y rounds to 1."""
+    y, sign = v.tanh(x[0]), v.copysign(1.0, v.real(x[0]))
+    secant = v.exp(-sign * x[0]) * (1.0 + sign * y)
+    return _tangent(x, y, secant * secant, -1.0)
+
+
+def _tangent(x: Any, start: Any, rise: Any, sign: float) -> Any:
+    """Integrate ``y' = (1 + sign y²) x'``, where y' / x' is ``rise`` at the start."""
     y, slope = _new(start, x), _times_place(x)
-    below = _new(1.0 + sign * (start * start), x)
+    below = _new(rise, x)
     for k in range(1, len(x)):
         y[k] = _dot(slope, below, 1, k, k) / k
         below[k] = sign * _dot(y, y, 0, k, k)
@@ -366,10 +373,10 @@ RECURRENCES: dict[Any, Callable[..., Sequence[Any] | None]] = {
     v.log1p: lambda x: _over(x, _shifted(x, 1.0), v.log1p(x[0])),
     v.sin: lambda x: _waves(x)[0],
     v.cos: lambda x: _waves(x)[1],
-    v.tan: lambda x: _tangent(x, v.tan(x[0]), 1.0),
+    v.tan: lambda x: _tangent(x, y := v.tan(x[0]), 1.0 + y * y, 1.0),
     v.sinh: lambda x: _hyperbolic(x)[0],
     v.cosh: lambda x: _hyperbolic(x)[1],
-    v.tanh: lambda x: _tangent(x, v.tanh(x[0]), -1.0),
+    v.tanh: _hyperbolic_tangent,
     v.asin: lambda x: _arc(x, v.asin(x[0]), -1.0, 1.0),
     v.acos: lambda x: _arc(_negative(x), v.acos(x[0]), -1.0, 1.0),
     v.atan: lambda x: _over(x, _shifted(_square(x), 1.0), v.atan(x[0])),
