@@ -212,6 +212,18 @@ def test_second_derivatives_of_writes_into_arrays_without_axes(write):
         np.testing.assert_allclose(grad(grad(f))(x), 2 * np.cos(4.0), rtol=1e-14)
 
 
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("mask", [True, False, np.True_, np.array(False)])
+def test_a_truth_value_masks_an_array_without_axes(mask, mode):
+    def f(x):
+        total = np.sum(x * x, keepdims=True).reshape(())
+        total[mask] = 0.0
+        return total * 3.0
+
+    slopes = [0.0] * 6 if mask else 6.0 * LINE
+    np.testing.assert_allclose(jacobian(f, mode=mode)(LINE), slopes, rtol=1e-14)
+
+
 # ------------------------------------------------------------------------------ levels
 
 
