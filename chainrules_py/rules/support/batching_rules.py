@@ -138,7 +138,7 @@ def _picked(ndim, index, arrays):
             together = max(together, 1 if mask else getattr(array, "ndim", 0))
         elif type(entry) is int:
             ndim -= 1
-        elif entry is None or type(entry) is bool:  # a mask without axes gives one
+        elif entry is None or (type(entry) is tuple and entry[0] is bool):  # a mask without axes
             ndim += 1
     return ndim + together
 
