@@ -145,7 +145,11 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
     if found is not None:
         return found
     method = _UNBOUND.match(str(error))
-    remedy = "leave what does so outside, or make it a primitive"
+    remedy = (
+        "write np.stack([x, y]) for np.array([x, y]), and np.column_stack([a, b]) for np.c_[a, b]"
+        if re.search(r"dtype\('O'\)|numpy\.object_", str(error))
+        else "leave what does so outside, or make it a primitive"
+    )
     if method is not None:  # a class written in C accepts only its own instances
         operation, cls = method.groups()
         remedy = f"what is noted has it itself: write x.{operation} for {cls}.{operation}"

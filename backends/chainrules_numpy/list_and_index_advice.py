@@ -396,7 +396,9 @@ def in_flat(line: Line) -> str | None:
         return None
     name, x = ast.unparse(part.value), line.argument
     at = "..." if part is line.node else ast.unparse(line.node.slice)  # type: ignore[union-attr]
-    made = f"{name} = {name} + np.zeros_like({x}, shape={name}.shape)"
+    known = line.resolved(line.stored)
+    dtype = _precision(getattr(line.resolved(part.value), "dtype", None), known)
+    made = f"{name} = {name} + np.zeros_like({x}, shape={name}.shape{dtype * _is_whole(known)})"
     return f"write {made}, and {name}.ravel()[{at}] = {ast.unparse(line.stored)}"
 
 
@@ -424,11 +426,20 @@ def _buffer(line: Line) -> str | None:
             return None
     else:
         return None
-    own = getattr(line.resolved(target), "dtype", None)
-    called = isinstance(node, ast.Call)
+    own, called = line.resolved(target), isinstance(node, ast.Call)
+    whole = _is_numpys(own) and own.dtype.kind in "biu"
+    if not whole or _computes_whole(line, stored):
+        return _made(line, target, stored)
     constant = line.with_constant() if called else f"ignore_derivatives({ast.unparse(stored)})"
-    kept = f"; instead, to keep the conversion to {own}, use {constant}"
-    return _made(line, target, stored) + kept * (getattr(own, "kind", "") in ("b", "i", "u"))
+    return f"use {constant}, which is a constant: {ast.unparse(target)} is of {own.dtype}"
+
+
+def _computes_whole(line: Line, stored: ast.AST) -> bool:
+    """Return whether an expression is of whole numbers, as far as names and operators show it."""
+    parts = [*ast.walk(stored)]
+    known = [x for x in map(line.resolved, parts) if issubclass(type(x), Tracer)]
+    other = [x for x in parts if isinstance(x, ast.Call | ast.Div) or _is_float(x)]
+    return bool(known) and all(map(_is_whole, known)) and not other
 
 
 def _unpacked(line: Line) -> ast.expr | None:
@@ -450,14 +461,29 @@ def _unpacked(line: Line) -> ast.expr | None:
     return statement.value if ast.unparse(line.node) in parts else None
 
 
+def _is_float(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "value", None), float | complex)
+
+
 _WRITERS = ("at", "copyto", "fill", "put", "put_along_axis", "place", "putmask", "fill_diagonal")
 """Functions that write to their first argument, and methods that write to their array."""
 
 
-def _precision(own: Any, of_like: Any) -> str:
+def _dtype(x: Any) -> Any:
+    """Return the dtype of a traced value, or of an array of objects that are traced, or None."""
+    x = untraced(x.ravel()[0] if _is_numpys(x) and x.dtype == object else x)
+    return np.result_type(x) if isinstance(x, int | float | complex) else getattr(x, "dtype", None)
+
+
+def _is_whole(x: Any) -> bool:
+    """Return whether values are whole numbers: zeros like them are, which hold nothing traced."""
+    return getattr(_dtype(x), "kind", "") in ("b", "i", "u")
+
+
+def _precision(own: Any, like: Any) -> str:
     """Return what to write for a buffer's dtype where `numpy.zeros_like` would take another."""
     kind, name = getattr(own, "kind", ""), getattr(own, "name", "")
-    if kind == "c" or (kind == "f" and of_like != own):
+    if kind == "c" or (kind == "f" and _dtype(like) not in (own, None)):
         return ", dtype=" + {"float64": "float", "complex128": "complex"}.get(name, f"np.{name}")
     return ", dtype=float" * (kind in ("b", "i", "u"))
 
@@ -503,14 +529,16 @@ def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
         return f"write {name} = {{{parts}}} before it is written to, a dict of arrays"
     if shared := _shared(line, target):
         whole, owner = shared
-        zeros = f"np.zeros_like({like}, shape={owner.shape}{_precision(owner.dtype, owner.dtype)})"
+        zeros = f"np.zeros_like({like}, shape={owner.shape}{_precision(owner.dtype, seen.get(of))})"
         if whole.isidentifier() and not np.any(owner) and _shape(line, whole):
             return f"make the whole array as {whole} = {zeros}"
         return f"make the whole array as {whole} = {whole} + {zeros} before {name} is taken of it"
     plain = isinstance(buffer, np.ndarray | None) and not isinstance(buffer, np.matrix)
     array = name if plain or hasattr(buffer, "to_numpy") else f"np.asarray({name})"
     own = f"{name}.shape" if plain or hasattr(buffer, "shape") else f"len({name})"
-    kept = f"{array} + np.zeros_like({like}, shape={own})"  # may be repeated in a loop
+    x = seen.get(of)
+    dtype = _precision(getattr(buffer, "dtype", None), x)
+    kept = f"{array} + np.zeros_like({like}, shape={own}{dtype * _is_whole(x)})"  # may be repeated
     if name not in seen and (isinstance(target, ast.Name) or hasattr(buffer, "to_numpy")):
         return f"write b = {kept} once, before it is written to, and b for {name}"
     shape = _shape(line, name)
@@ -519,9 +547,6 @@ def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
     if shape is None or np.any(buffer) or of not in known:
         zeros = kept
     else:
-        of_buffer, x = getattr(buffer, "dtype", None), seen.get(of)
-        x = np.asarray(untraced(x.tolist())) if _is_numpys(x) else x  # of objects
-        dtype = _precision(of_buffer, getattr(x, "dtype", of_buffer))
         zeros = f"np.zeros_like({like}, shape={shape}{dtype})"
     if name in arguments:  # which the caller may read
         instead = f"if {code.co_name} returns it, write {name} = {kept} instead"

@@ -293,6 +293,13 @@ member("conjugate", v.conj, {"self": None, "out": None}, refuse=("out",))
 # ------------------------------------------------------------- methods that lose the derivative
 
 
+def _listed(of: str, axes: int, each: str = "row") -> str:
+    """Return an expression of the lists in lists that ``tolist`` makes of an array."""
+    if axes < 2:
+        return f"list({of})"
+    return f"[{_listed(each, axes - 1, f'{each}s')} for {each} in {of}]"
+
+
 def _escape(name: str) -> Callable[..., Any]:
     def escape(x: Any, *args: Any, **keywords: Any) -> Any:
         if x.is_over:
@@ -300,8 +307,8 @@ def _escape(name: str) -> Callable[..., Any]:
         line = Line(caller())
         of = line.owner(name) or "x"
         given = "" if line.node is None else ast.unparse(line.node).partition(f".{name}(")[2][:-1]
-        write = f"use list({of})"
-        if name == "item":
+        write = f"use {_listed(of, x.ndim)}"
+        if name == "item" or not x.ndim:
             from chainrules_numpy.plain_number_advice import in_place  # loads much
 
             write = f"use {in_place(line, filled('{0}[{i}]', of, i=given) if given else of)}"

@@ -41,7 +41,7 @@ OTHERWISE = {
     "lgamma": "scipy.special.gammaln({0})",
     "phase": "np.angle({0})",
     "polar": "(np.abs({0}), np.angle({0}))",
-    "pow": "np.power({all})",
+    "pow": "np.float_power({all})",
     "prod": "np.prod(np.stack({0}))",
     "rect": "{0} * np.exp(1j * {1})",
     "remainder": "{0} - {1} * np.rint({0} / {1})",
@@ -155,10 +155,13 @@ advise(cmath.log, closed_off(lambda line: _log(line).replace("{0}", "{0} + 0j"))
 def _arange(line: Any) -> str:
     """Suggest a constant for the stop of a range, on which no element depends."""
     args, stop = [x for x in line.arguments if x[0] != "*"], line.argument
-    if args and stop not in args[: len(args) > 1] + args[2:] and stop in args:
+    given = [*getattr(line.node, "args", ()), *getattr(line.node, "keywords", ())]
+    alone = len([x for x in given if any(line.traced(x))]) == 1
+    if args and alone and stop not in args[: len(args) > 1] + args[2:] and stop in args:
         args[args.index(stop)] = f"ignore_derivatives({stop})"
         return f"use np.arange({', '.join(args)}), whose elements do not depend on where it stops"
-    start, stop, step = [*args, *("start", "stop", "1")[len(args) :]][:3]
+    others = ("start", "stop", line.option("step") or "1")
+    start, stop, step = [*args, *others[len(args) :]][:3]
     n = f"np.ceil(ignore_derivatives((({stop}) - ({start})) / ({step})))"
     written = ast.parse(f"({start}) + ({step}) * np.arange({n})", mode="eval")
     return f"use {ast.unparse(written)}"

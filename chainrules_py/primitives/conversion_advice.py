@@ -363,8 +363,11 @@ class _Constants(ast.NodeTransformer):
             node, ast.Slice | ast.Tuple | ast.List | ast.Set | ast.Dict | ast.keyword | ast.Starred
         ):
             return self.generic_visit(node)
-        beside = self.made.startswith("int(") and getattr(self.line.resolved(node), "ndim", None)
-        kept = beside or not any(self.line.traced(node))  # beside: an array next to the number
+        kept = not any(self.line.traced(node)) or (
+            # An array beside the number.
+            self.made in ("int(ignore_derivatives({}))", "ignore_derivatives({})")
+            and getattr(self.line.resolved(node), "ndim", None)
+        )
         return node if kept else _call(self.made, ast.unparse(node))
 
 

@@ -7,6 +7,7 @@ instead.
 from __future__ import annotations
 
 import ast
+import copy
 import operator
 from typing import Any, NoReturn
 
@@ -100,7 +101,7 @@ class PythonProtocols(Tracer):
         return complex(self.__payload__) if self.is_over else _refuse(self, "complex")
 
     def __index__(self) -> int:
-        return operator.index(self.__payload__) if self.is_over else _refuse(self, "int")
+        return operator.index(self.__payload__) if self.is_over else _refuse(self, "int", True)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.is_over:
@@ -142,7 +143,13 @@ class PythonProtocols(Tracer):
     # -- traced methods
 
     def __copy__(self: Any) -> Any:
-        return duplicate(self) if type_info(type(self)).is_array else self
+        return (
+            copy.deepcopy(self.__payload__)  # as pickling does
+            if self.is_over
+            else duplicate(self)
+            if type_info(type(self)).is_array
+            else self
+        )
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()
@@ -168,8 +175,8 @@ _INSTEAD = {
 """What to write if the called function is unknown."""
 
 
-def _refuse(x: Any, kind: str) -> NoReturn:
-    """Raise because Python, or a library, requires a plain value."""
+def _refuse(x: Any, kind: str, is_count: bool = False) -> NoReturn:
+    """Raise because Python, or a library, requires a plain value, such as a count."""
     note_refusal(x)
     line = Line(caller(2))
     write = instead_of(line)
@@ -180,10 +187,14 @@ def _refuse(x: Any, kind: str) -> NoReturn:
         and isinstance(line.node, (ast.Call, ast.BinOp, ast.Subscript))
         and not is_of_library(line.frame)
     ):
-        # A class of NumPy's numbers converts arrays as well.
-        is_count = kind == "int" and not (line.called == "bytes" or hasattr(line.function, "dtype"))
-        made = "int(ignore_derivatives({}))" if is_count else "ignore_derivatives"
-        write = f"use {line.with_constant(made)}{', which is a constant' * (not is_count)}"
+        made, and_so = (
+            ("int(ignore_derivatives({}))", "")
+            if is_count and line.called != "bytes"  # which are those of an array
+            else ("ignore_derivatives({})", ", whose argument is a constant")
+            if kind == "int" and line.library
+            else ("ignore_derivatives", ", which is a constant")
+        )
+        write = f"use {line.with_constant(made)}{and_so}"
     write = write or filled(_INSTEAD[kind], x=line.argument)
     to = "a plain number" if kind == "complex" and line.library else kind
     fact = f"cannot convert {line.picture or picture(x)} to {to}: its derivative would be lost"

@@ -128,11 +128,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "buffer of whole numbers": (
         (
-            "def g(x):\n    b = np.zeros_like(np.array([1, 2]))\n    «pass»\n    b[0] = x[0]\n"
-            "    return b.sum()\ngrad(g)(x)"
+            "def g(x):\n    b = np.zeros_like(np.array([1, 2]))\n    b[0] = «x[0]»\n"
+            "    return b.sum() * x[0]\ngrad(g)(x)"
         ),
-        "program.py:20: b[0] = x[0]",
-        "b = b + np.zeros_like(x, shape=b.shape)",
+        "program.py:19: b[0] = x[0]",
+        "ignore_derivatives(x[0])",
     ),
     "copied into what has no name": (
         "grad(lambda x: np.copyto(«np.zeros(2)», x) or x[0])(x)",
@@ -698,6 +698,17 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "best, a traced float64[2], was used after",
         "best = ignore_derivatives(best)",
     ),
+    "a value that an object keeps": (
+        (
+            "class S:\n    v = 0.0\n    def step(self, x):\n        self.v = self.v + x[0] * x[1]\n"
+            "        return self.v**2\nself = S()\ngrad(self.step)(x)\n«»\ngrad(self.step)(x)"
+        ),
+        (
+            "self.v + x[0] * x[1]\n  write self.v = ignore_derivatives(self.v) after the gradient, "
+            "where it is taken"
+        ),
+        "self.v = ignore_derivatives(self.v)",
+    ),
     "an np.matrix as a buffer": (
         (
             "def g(x):\n    m = np.matrix([[1.0, 2.0]])\n    «»\n    m[0, 0] = x[0]\n"
@@ -989,8 +1000,8 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "import functools, math\npowered = functools.partial(«math.pow», 2.0)\n"
             "grad(lambda x: powered(x))(1.0)"
         ),
-        "program.py:19: powered(x)\n  write np.power for math.pow where powered is made",
-        "np.power",
+        "program.py:19: powered(x)\n  write np.float_power for math.pow where powered is made",
+        "np.float_power",
     ),
     "two numbers for an array": (
         "grad(lambda x: «np.max(x[0], x[1])»)(x)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import cmath  # noqa: F401
 import collections  # noqa: F401
+import colorsys  # noqa: F401
 import functools
 import importlib
 import io  # noqa: F401, as others that programs name
@@ -96,8 +97,8 @@ APPLIED = {
     "complex(x).real": (ONE, "x + 0j"),
     "abs(complex(x[0], x[1]))": (TWO, "x[0] + 1j * x[1]"),
     "np.sum(np.full(3, x).astype(int) * x)": (2.0, "np.full_like(x, x, shape=3).astype(int)"),
-    "np.sum(np.roll(x, x[0]))": (TWO, "np.roll(x, int(ignore_derivatives(x[0])))"),
-    "np.sum(np.polyfit(np.arange(2.0), x, x[0]))": (TWO, "x, int(ignore_derivatives(x[0])))"),
+    "np.sum(np.roll(x, x[0]))": (TWO, "np.roll(x, ignore_derivatives(x[0])), wh"),
+    "np.sum(np.polyfit(np.arange(2.0), x, x[0]))": (TWO, "x, ignore_derivatives(x[0])), whose"),
     "np.sum(np.polynomial.polynomial.polyfit(x, TWO, 1))": (TWO, "np.polyfit(x, TWO, 1)[::-1]"),
     "pd.Series(x).std(ddof=0)": (TWO, "np.std(x, ddof=0)"),
     "2.0 * pd.Series(x).var(ddof=0)": (TWO, "np.var(x, ddof=0)"),
@@ -158,7 +159,9 @@ APPLIED = {
     "x * np.sum(np.linspace(0.0, 1.0, x))": (3.0, "int(ignore_derivatives(x))"),
     "math.sin(x[0])": (TWO, "use np.sin(x[0])"),
     "math.atan2(x, 2.0)": (ONE, "np.arctan2(x, 2.0)"),
-    "math.pow(x, 3)": (ONE, "np.power(x, 3)"),
+    "colorsys.hsv_to_rgb(x, 1, 1)[1] * x": (0.06, "hsv_to_rgb(ignore_derivatives(x), 1, 1), whose"),
+    "math.pow(x, -2)": (2, "np.float_power(x, -2)"),
+    "math.pow(x, 3)": (ONE, "np.float_power(x, 3)"),
     "math.fsum(x)": (TWO, "np.sum(np.stack(x))"),
     "math.dist(x, [0.0, 0.0])": (TWO, "np.linalg.norm("),
     "statistics.mean([x, 2.0])": (ONE, "np.mean(np.stack([x, 2.0]))"),
@@ -469,7 +472,7 @@ TOLD = {
     "jvp(np.sin, (TWO,), (np.ones(3),))": "give one of shape (2,)",
     "vjp(np.sin, TWO)[1](np.ones(3))": "give one of shape (2,)",
     "jvp(np.sin, 1.0, 1.0)": "write jvp(f, (x, ...), (x_dot, ...))",
-    "grad(whole)(TWO)": "write b = b + np.zeros_like(x, shape=b.shape) before",
+    "grad(whole)(TWO)": "use ignore_derivatives(x[0]), which is a constant: b is of int64",
     "grad(lambda x: len(f'{x[0]:.3f}') * x[0])(TWO)": "write {ignore_derivatives(x[0]):.3f}",
     "grad(lambda x: math.fsum(x))(TWO)": "a traced float64[2] to float",
     "grad(lambda x: Decimal(x[0]))(TWO)": "a traced float64 scalar was given",

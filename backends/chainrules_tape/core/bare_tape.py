@@ -272,6 +272,9 @@ def refuse_over(of_block: bool = False) -> NoReturn:
         if name.isidentifier()
         and line.frame.f_code.co_name != "<module>"
         and name not in line.frame.f_code.co_varnames
+        # In a function that is differentiated, this would cut what one step hands to the next.
+        else f"write {name} = ignore_derivatives({name}) after the gradient, where it is taken"
+        if "." in name and line.frame.f_code.co_name != "<module>"
         else f"write {name} = ignore_derivatives({name}) before this line"
     )
     raise TracerError(

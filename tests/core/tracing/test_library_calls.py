@@ -401,6 +401,22 @@ def test_copies_are_copies():
     assert vjp(f, LINE)[0] == pytest.approx(jvp(f, (LINE,), (LINE,))[0])
 
 
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda y: copy.deepcopy([y])[0]])
+def test_a_stored_value_is_copied_as_a_plain_one(again):
+    kept = []
+    inner = lambda x: (kept.append(x * 2.0), np.sum(x**3))[1]
+    grad(lambda x: np.sum(grad(inner)(x)))(LINE)
+    assert type(again(kept[0])) is np.ndarray
+    np.testing.assert_array_equal(again(kept[0]), 2.0 * LINE)
+
+    def outer(x):
+        slopes = grad(inner)(x)
+        return np.sum(slopes * again(kept[-1]))
+
+    # 3 x**2 * 2 x
+    np.testing.assert_allclose(grad(outer)(LINE), 18.0 * LINE**2)
+
+
 @pytest.mark.parametrize("x", [3.0, np.array([1.0, 2.0])])
 def test_a_value_is_no_way_around_the_derivative(x):
     """Libraries of units and of parameters ask whatever they are given for it."""

@@ -159,11 +159,15 @@ INSTEAD = [
     "(v := np.array(x), np.minimum(x, v, where=x > 1.4, out=0.0 * x))[1]",
     "np.sum(np.array(x), where=x > 1.0)",
     "np.mean(np.vectorize(lambda t: t * t)(x), where=x > 1.0)",
+    "sum((v := np.outer(x, x).tolist())[0] + v[1][:1])",
+    "sum((v := np.reshape(x, (2, 1, 2)).tolist())[1][0] + v[0][0][1:])",
+    "np.arange(0.0, x[1], x[1] / 4)",
+    "np.arange(x[0], 9.0, step=x[1] / 4)",
     "(v := np.array(x), np.sum(v, where=LINE > 1.0))[1]",
     "np.array(x).reshape(1, 2, 2).prod(1, where=LINE[:2] > 0.0)",
     "np.add.reduce(np.array(x), where=x > 1.0)",
 ]
-KEPT = ", after 'from chainrules_py import ignore_derivatives'"
+KEPT = ", which is a constant: y is of int64, after 'from chainrules_py import ignore_derivatives'"
 MADE = " after the line that makes it: it is read-only"
 WRITTEN = {
     "y = np.asarray(x * 1)\n«»\ny.fill(x[0])": f"write «y = np.copy(y)»{MADE}",
@@ -229,6 +233,26 @@ def test_what_is_written_into_an_array_is_the_same(program):
     np.testing.assert_allclose(grad(mended)(x), truth, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize(
+    "x, stored",
+    [
+        (3, "y[0] = x / 2"),
+        (np.int64(3), "y[0] = x / 2"),
+        (np.array([3, 4]), "y[0] = x[1] / 2"),
+        (np.array([3, 4]), "y.flat[0] = x[1]"),
+    ],
+)
+def test_a_buffer_for_whole_numbers_is_made_at_once(x, stored):
+    f = of_statements(f"y = np.ones(2)\n{stored}")
+    with pytest.raises(ChainRulesError) as caught:
+        grad(f)(x)
+    write = re.search(r"  write (y = [^=]*=[^=]*=float\))", str(caught.value))[1]
+    mended = of_statements(f"y = np.ones(2)\n{write}\n{stored.replace('flat', 'ravel()')}")
+    unit = np.eye(np.size(x)).reshape(-1, *np.shape(x))
+    truth = [(f(x + 1e-6 * h) - f(x - 1e-6 * h)) / 2e-6 for h in unit]
+    np.testing.assert_allclose(np.ravel(grad(mended)(x)), truth, rtol=1e-6)
+
+
 def test_an_array_without_a_name_is_given_one():
     with pytest.raises(
         ChainRulesError, match=r"write b = X\.copy\(\) \+ np\.zeros_like\(s, shape="
@@ -274,6 +298,7 @@ FOLLOWED = {
     "item of one": (lambda x: x.item(0) ** 2, "x[0]"),
     "item of a matrix": (lambda x: np.outer(x, x).item(1, 1) * 2.0, "[1, 1]"),
     "tolist": (lambda x: sum([*x.tolist(), 1.0]), "list(x)"),
+    "tolist of a number": (lambda x: np.sum(x).tolist() ** 2, "np.sum(x)"),
     "a root of a negative number": (lambda x: cmath.sqrt(-x[0]).imag, "np.sqrt((-x[0]) + 0j)"),
     "a length of three": (
         lambda x: math.hypot(x[0], x[1], x[2]),

@@ -24,7 +24,7 @@ X = np.arange(1.0, 4.0)
         (lambda x: math.sin(x), "np.sin(x)"),
         (lambda x: sin(x), "np.sin(x)"),
         (lambda x: math.log1p(x * 2) + 1, "np.log1p(x * 2)"),
-        (lambda x: math.pow(x, 2), "np.power(x, 2)"),
+        (lambda x: math.pow(x, 2), "np.float_power(x, 2)"),
         (lambda x: math.atan2(1.0, x), "np.arctan2(1.0, x)"),
         (lambda x: math.gamma(x), "scipy.special.gamma(x)"),
         (lambda x: math.fsum([x, x]), "np.sum(np.stack([x, x]))"),
