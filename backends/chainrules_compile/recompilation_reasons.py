@@ -54,8 +54,8 @@ def why_many(programs: Sequence[CompiledProgram], needed: Mapping[str, str]) -> 
     told = sorted([x for x in found if x[0] > 1], key=lambda x: -x[0])[:_MOST]
     if not told:
         return NOTHING_ELSE
-    remedies = "; ".join(dict.fromkeys([remedy for _, _, remedy in told]))
-    return f"{'; '.join([said for _, said, _ in told])}: {remedies}"
+    _, facts_told, remedies = zip(*told, strict=True)
+    return f"{'; '.join(facts_told)}: {'; '.join(dict.fromkeys(remedies))}"
 
 
 def _place(name: str, source: str) -> tuple[str, str]:
@@ -114,6 +114,7 @@ _REMEDIES = {
     "arrays of few shapes",
     "bool": "write np.where(test, x, y) for a branch by a number",
     "int": "use the number as a place alone, x[i], or compute with it in arrays",
+    "by_numpy": "call it outside, and pass what it gives as an argument",
     "shape": "write np.where(mask, x, 0) for x[mask], whose shape depends on numbers",
 }
 
@@ -128,10 +129,17 @@ def _questions(program: Program) -> Iterator[tuple[tuple[str, str], Any]]:
     for call in program.calls:
         asked = made.get(call.operands[0]) if call.function is expect else call
         if call.function is expect and getattr(asked, "function", None) is not is_finite:
-            name = call.options["kind"].__name__.replace("index", "int")
-            yield (name, _text(call.operands[0], made, 3)), call.operands[1]
+            yield (
+                (
+                    call.options["kind"].__name__.replace("index", "int"),
+                    _text(call.operands[0], made, 3),
+                ),
+                call.operands[1],
+            )
         elif call.function is expect_form:
             yield ("shape", _text(call.operands[0], made, 3)), call.operands[1][0]
+        elif constants := getattr(call.options.get("run"), "constants", None):
+            yield ("by_numpy", name_of(call.options["run"].f)), constants
 
 
 def _text(x: Any, made: dict[Value, Call], depth: int) -> str:
@@ -142,8 +150,7 @@ def _text(x: Any, made: dict[Value, Call], depth: int) -> str:
     if not depth:
         return "..."
     operands = [_text(y, made, depth - 1) for y in call.operands]
-    sign = OPERATORS.get(call.function)
-    if sign is not None and len(operands) == 2:
+    if len(operands) == 2 and (sign := OPERATORS.get(call.function)) is not None:
         return f"{operands[0]} {sign} {operands[1]}"
     if call.function is read and len(operands) == 1:
         return f"{operands[0]}[{repr(call.options['index'])[6:-1]}]"

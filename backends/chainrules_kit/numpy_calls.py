@@ -33,6 +33,7 @@ from chainrules_py.extend import (
     inside,
     name_of,
     namespace_of,
+    plain,
     type_info,
     unflatten,
     untraced,
@@ -87,8 +88,18 @@ def called_by_numpy(f: Callable[..., Any], args: tuple[Any, ...], options: dict[
         Its floating-point arrays and numbers are arrays of the other engine; all else is unchanged.
     """
     leaves, treedef = flatten((args, options))
-    moving = [v.reshape(x, shape=(-1,)) for x in leaves if _moves(x)]
+    moving = [
+        v.reshape(x, shape=(-1,)) if hasattr(x, "dtype") else np.reshape(x, -1)  # a Python number
+        for x in leaves
+        if _moves(x)
+    ]
     program = _Program(f, leaves, treedef)
+    if not moving:
+        x = next(filter(is_hosted, leaves))
+        raise NotDifferentiableError(
+            f"{name_of(f)} computes with NumPy, and nothing that it is given is floating-point: "
+            f"pass {describe(x)} as floating-point numbers"
+        )
     return program.result(by_numpy(v.concat(*moving, axis=0), run=program))
 
 
@@ -122,37 +133,54 @@ class _Program:
         ]
         self.found: list[Any] = []
         self.layout: TreeDef | None = None
+        self.is_recorded = any([getattr(type(plain(x)), "__asked_again__", False) for x in leaves])
+        self.recorded: list[Any] | None = None
 
     def __call__(self, x: Any) -> Any:
-        """Compute the vector of the floating-point results."""
-        floats = [np.reshape(y, -1) for y in self.floats(x)]
-        return np.concatenate(floats) if floats else np.zeros(0)
+        """Compute the vector of the floating-point results.
+
+        A compiled program holds all other results as constants, and checks the length of the
+        vector, which is longer where they differ from those that were recorded.
+        """
+        ys, layout, found = self._computed(x)
+        floats = [np.reshape(y, -1) for y in ys]
+        vector = np.concatenate(floats) if floats else np.zeros(0)
+        compares = self.is_recorded and type(x) is np.ndarray
+        now = [layout, *map(_compared, found)] if compares else self.recorded
+        if self.recorded is None:
+            self.layout, self.found, self.recorded = layout, found, now
+        return vector if now == self.recorded else np.append(vector, 0.0)
+
+    @property
+    def constants(self) -> list[Any]:
+        """The parts of the result that a compiled program holds as constants."""
+        return [np.asarray(x).tolist() for x in self.found if type(x) is not _Like]
 
     def pulled(self, x: Any, y_bar: Any) -> Any:
         """Pull a cotangent back, with structural zeros for its zero parts, which avoids 0 / 0."""
-        ys, pull = any_engine.rrule_via_ad(self.floats, x)
+        ys, pull = any_engine.rrule_via_ad(lambda x: self._computed(x)[0], x)
         vector = _Vector(y_bar)
         bars = [vector.next(_Like(y), np) for y in ys]
         return pull(tuple([bar if np.any(bar) else ZeroTangent() for bar in bars]))[0]
 
-    def floats(self, x: Any) -> tuple[Any, ...]:
-        """Compute the floating-point results, and keep the others."""
+    def _computed(self, x: Any) -> tuple[tuple[Any, ...], TreeDef, list[Any]]:
+        """Return the floating-point results, and the structure and leaves of the whole result."""
         vector = _Vector(x)
         pairs = zip(self.given, self.leaves, strict=True)
         args, options = unflatten(
             self.treedef, [leaf if like is None else vector.next(like, np) for like, leaf in pairs]
         )
         y = called_beside(np, self.f, *args, **options)  # with NumPy as the library
-        leaves, self.layout = flatten(y)
-        self.found = [_Like(y) if _kind(y) else y for y in leaves]
-        for y in self.found:
+        leaves, layout = flatten(y)
+        found = [_Like(y) if _kind(y) else y for y in leaves]
+        for y in found:
             if not isinstance(y, (_Like, *CONSTANT)):
                 raise NotDifferentiableError(
                     f"{name_of(self.f)} gives {describe(y)}, and computes with NumPy, so that "
                     f"only arrays and numbers come out of it: write what takes its result in one "
                     f"function with it, and call chainrules_scipy.by_numpy(function)"
                 )
-        return tuple([y for y in leaves if _kind(y)])
+        return tuple([y for y in leaves if _kind(y)]), layout, found
 
     def result(self, y: Any) -> Any:
         """Return the result of the function, with its floating-point parts from a vector."""
@@ -191,6 +219,13 @@ class _Vector:
         return part if known is None or _name(part) == like.name else v.astype(part, dtype=known)
 
 
+def _compared(x: Any) -> Any:
+    """Return a value that is equal for results of the same form and, but for floats, bits."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return type(x), x.shape, x.dtype, x.tobytes()
+    return (x.shape, x.name) if type(x) is _Like else (type(x), x)
+
+
 def _holds_hosted(x: Any) -> bool:
     known = isinstance(x, CONSTANT) or is_hosted(x)
     return not known and any(map(is_hosted, inside(x)))
@@ -200,15 +235,21 @@ def _moves(x: Any) -> bool:
     return is_hosted(x) and _kind(x) != ""
 
 
+def _class(x: Any) -> type:
+    """Return the class of a value; of a number that is recorded, the number's."""
+    cls: type = getattr(type(x), "__dispatch_type__", type(x))
+    return cls
+
+
 def _name(x: Any) -> str:
     """Return the name of a dtype, which libraries spell as ``torch.float32`` or ``float32``."""
-    dtype = getattr(x, "dtype", "complex128" if isinstance(x, complex) else "float64")
+    dtype = getattr(x, "dtype", "complex128" if issubclass(_class(x), complex) else "float64")
     return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
 
 
 def _kind(x: Any) -> str:
     """Return "f" for real and "c" for complex floating-point values, otherwise ""."""
-    if not (hasattr(x, "dtype") or isinstance(x, (float, complex))):
+    if not (hasattr(x, "dtype") or issubclass(_class(x), (float, complex))):
         return ""
     name = _name(x)
     return "c" if "complex" in name else "f" if "float" in name else ""

@@ -58,7 +58,7 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
     Functions among the arguments may compute with values of the other engine.
     """
     leaves = flatten((args, options))[0]
-    functions = [x for x in leaves if callable(x)]
+    functions = [x for x in leaves if callable(x) and not isinstance(x, type)]
     captured = any(map(is_hosted, flatten([closed(x) for x in functions])[0]))
     ours = isinstance(function, Primitive) or any([isinstance(x, Tracer) for x in leaves])
     if ours or not (captured or any(map(is_hosted, leaves))):

@@ -189,6 +189,36 @@ def test_whether_a_root_of_a_matrix_is_complex_is_asked(use, mode, options):
                 np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
+BY_NUMPY = {  # with results that no floating-point vector holds
+    "places": lambda s, p, d: value_and_grad(lambda p: p * np.sum(d[s.signal.find_peaks(d)[0]]))(p),
+    "bases": lambda s, p, d: s.signal.peak_prominences(d, [2]),
+    "counts": lambda s, p, d: s.stats.mode(d),
+    "positions": lambda s, p, d: s.ndimage.extrema(p * d),
+    "number": lambda s, p, d: s.by_numpy(lambda d: (np.max(d), np.argmax(d), d > 2))(d),
+    "branch": lambda s, p, d: p if s.by_numpy(lambda d: float(d[1]) > 2)(d) else -p,
+    "text": lambda s, p, d: s.by_numpy(lambda d: (d, "big" if float(d[1]) > 2 else None))(d),
+    "keys": lambda s, p, d: s.by_numpy(lambda d: {"big" if float(d[1]) > 2 else "small": d})(d),
+    "shape": lambda s, p, d: s.by_numpy(lambda d: d[None] if float(d[1]) > 2 else d[:, None])(d),
+    "given a number": lambda s, p, d: s.stats.trim_mean(d, p),
+    "given numbers alone": lambda s, p, d: s.special.roots_sh_jacobi(3, p + 2.0, 1.5),
+    "given a class": lambda s, p, d: s.stats.gmean(d + 1.0, dtype=np.float64),
+}
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("name", BY_NUMPY)
+def test_what_is_no_floating_number_is_compared_at_each_call(name, target):
+    scipy = pytest.importorskip("chainrules_scipy")
+    for each in ("ndimage", "signal", "special", "stats"):
+        pytest.importorskip(f"chainrules_scipy.{each}")
+    f = lambda p, d: BY_NUMPY[name](scipy, p, d)
+    compiled = compile(f, target=target, strict=True)
+    given = np.array([[0.0, 5.0, 6.0, 2.0, 0.0, 0.0], [2.0, 1.0, 4.0, 1.0, 5.0, 3.0]])
+    for p, d in ((0.1, given[0]), (0.3, given[1]), (0.3, given[0]), (0.1, given[1])):
+        assert same(compiled(p, d), f(p, d))
+    assert 1 <= len(compiled.programs) <= 2
+
+
 def test_what_another_library_computes_in_one_form_is_not_asked():
     """A question keeps what it asks of from being left out, as the value in a gradient."""
     for operation in (v.expm, v.solve_sylvester, v.lu_factor, v.cholesky, v.matmul, v.gammaln):

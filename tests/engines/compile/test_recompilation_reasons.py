@@ -7,6 +7,7 @@ import pytest
 
 from chainrules_compile import RecordingWarning, compile, compile_one_call, compiled
 from chainrules_py.ops import take
+from chainrules_scipy import by_numpy
 from chainrules_tape import value_and_grad
 
 RNG = np.random.default_rng(0)
@@ -43,6 +44,11 @@ CASES = {
         r"(?s)at was .*use take\(np\.eye\(4\), at, axis=0\), after 'from chainrules_py\.ops import",
     ),
     "shape": (np.sum, [(np.ones(n),) for n in range(33)], r"float64\[0\].*arrays of few shapes"),
+    "result of NumPy": (
+        by_numpy(lambda b: (np.max(b), np.argsort(b, 0)[0])),
+        [(np.roll(B, n, 0),) for n in range(4)],
+        r"by_numpy\(\w+\) was asked in 3 programs, and was .*call it outside, and pass",
+    ),
     "branch": (
         value_and_grad(branches),
         [(RNG.standard_normal(12),) for _ in range(4)],

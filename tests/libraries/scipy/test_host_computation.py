@@ -184,6 +184,15 @@ def test_results_that_are_no_arrays_are_refused() -> None:
             scipy.stats.multivariate_normal(cov=y[0] * torch.eye(2)).logpdf(np.ones(2))
 
 
+def test_whole_numbers_alone_are_refused() -> None:
+    torch: Any = pytest.importorskip("torch")
+    importlib.import_module("chainrules_torch")
+    f, x = by_numpy(lambda x: x / 2), torch.tensor([1, 2])
+    with pytest.raises(NotDifferentiableError, match=r"pass .*int64.* as floating-point numbers"):
+        f(x)
+    assert f(x.double()).tolist() == [0.5, 1.0]
+
+
 def test_what_flows_nowhere_is_no_nan() -> None:
     """Of three results one is used: through the others, which are not smooth, nothing flows."""
     torch: Any = pytest.importorskip("torch")
