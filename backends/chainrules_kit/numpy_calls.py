@@ -85,7 +85,7 @@ def called_by_numpy(f: Callable[..., Any], args: tuple[Any, ...], options: dict[
     Returns
     -------
     same as the function gives
-        Its floating-point arrays and numbers are arrays of the other engine; all else is unchanged.
+        Its arrays and NumPy's numbers are arrays of the other engine; all else is unchanged.
     """
     leaves, treedef = flatten((args, options))
     moving = [
@@ -137,13 +137,13 @@ class _Program:
         self.recorded: list[Any] | None = None
 
     def __call__(self, x: Any) -> Any:
-        """Compute the vector of the floating-point results.
+        """Compute the vector of the results that enter it.
 
         A compiled program holds all other results as constants, and checks the length of the
         vector, which is longer where they differ from those that were recorded.
         """
         ys, layout, found = self._computed(x)
-        floats = [np.reshape(y, -1) for y in ys]
+        floats = [np.reshape(y if _kind(y) else np.asarray(y, float), -1) for y in ys]
         vector = np.concatenate(floats) if floats else np.zeros(0)
         compares = self.is_recorded and type(x) is np.ndarray
         now = [layout, *map(_compared, found)] if compares else self.recorded
@@ -160,11 +160,11 @@ class _Program:
         """Pull a cotangent back, with structural zeros for its zero parts, which avoids 0 / 0."""
         ys, pull = any_engine.rrule_via_ad(lambda x: self._computed(x)[0], x)
         vector = _Vector(y_bar)
-        bars = [vector.next(_Like(y), np) for y in ys]
-        return pull(tuple([bar if np.any(bar) else ZeroTangent() for bar in bars]))[0]
+        bars = [(_kind(y), vector.next(_Like(y), np)) for y in ys]
+        return pull(tuple([t if kind and np.any(t) else ZeroTangent() for kind, t in bars]))[0]
 
     def _computed(self, x: Any) -> tuple[tuple[Any, ...], TreeDef, list[Any]]:
-        """Return the floating-point results, and the structure and leaves of the whole result."""
+        """Return the results for the vector, and the structure and leaves of the whole result."""
         vector = _Vector(x)
         pairs = zip(self.given, self.leaves, strict=True)
         args, options = unflatten(
@@ -172,7 +172,7 @@ class _Program:
         )
         y = called_beside(np, self.f, *args, **options)  # with NumPy as the library
         leaves, layout = flatten(y)
-        found = [_Like(y) if _kind(y) else y for y in leaves]
+        found = [_Like(y) if self._enters(y) else y for y in leaves]
         for y in found:
             if not isinstance(y, (_Like, *CONSTANT)):
                 raise NotDifferentiableError(
@@ -180,7 +180,15 @@ class _Program:
                     f"only arrays and numbers come out of it: write what takes its result in one "
                     f"function with it, and call chainrules_scipy.by_numpy(function)"
                 )
-        return tuple([y for y in leaves if _kind(y)]), layout, found
+        return tuple([y for y in leaves if self._enters(y)]), layout, found
+
+    def _enters(self, y: Any) -> bool:
+        """Return whether a result is in the vector: positions and masks are, unless recorded.
+
+        An engine that traces would keep those of the numbers that it traced with.
+        """
+        is_array = isinstance(y, (np.ndarray, np.generic)) and y.dtype.kind in "biu"
+        return _kind(y) != "" or (is_array and not self.is_recorded)
 
     def result(self, y: Any) -> Any:
         """Return the result of the function, with its floating-point parts from a vector."""
@@ -193,12 +201,12 @@ class _Program:
 
 @final
 class _Like:
-    """Shape and dtype of a floating-point value."""
+    """Shape and dtype of a value in a vector."""
 
     def __init__(self, x: Any) -> None:
         self.shape: tuple[int, ...] = tuple(getattr(x, "shape", ()))
         self.name = _name(x)
-        self.is_real = _kind(x) == "f"
+        self.is_real = _kind(x) != "c"
 
 
 @final

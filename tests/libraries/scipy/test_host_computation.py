@@ -205,6 +205,36 @@ def test_what_flows_nowhere_is_no_nan() -> None:
     assert slope.tolist() == [3.0, 3.0]
 
 
+POSITIONS = by_numpy(lambda a: {"max": np.max(a), "at": np.argmax(a), "above": a > 2.0})
+ROWS = np.array([[1.0, 2.0, 3.0], [4.0, 1.0, 3.0]])
+
+
+def test_positions_and_masks_are_computed_at_each_call_of_jax() -> None:
+    """They were those of the numbers that JAX traced with."""
+    jax: Any = pytest.importorskip("jax")
+    importlib.import_module("chainrules_jax")
+    compiled = jax.jit(POSITIONS)
+    for row in ROWS:
+        found = compiled(jax.numpy.asarray(row))
+        assert (found["max"], found["at"]) == (np.max(row), np.argmax(row))
+        assert found["above"].tolist() == (row > 2.0).tolist()
+        assert found["above"].dtype == bool
+    assert jax.vmap(POSITIONS)(jax.numpy.asarray(ROWS))["at"].tolist() == [2, 0]
+    loss = lambda a: POSITIONS(a)["max"] * (POSITIONS(a)["at"] + 2)
+    assert jax.jit(jax.grad(loss))(jax.numpy.asarray(ROWS[1])).tolist() == [2.0, 0.0, 0.0]
+
+
+def test_positions_and_masks_are_tensors_of_pytorch() -> None:
+    torch: Any = pytest.importorskip("torch")
+    importlib.import_module("chainrules_torch")
+    x = torch.tensor(ROWS[1], requires_grad=True)
+    found = POSITIONS(x)
+    assert (found["at"].item(), found["above"].tolist()) == (0, [True, False, True])
+    (x[found["above"]] ** 2).sum().backward()
+    assert x.grad.tolist() == [8.0, 0.0, 6.0]
+    assert torch.func.vmap(POSITIONS)(torch.tensor(ROWS))["at"].tolist() == [2, 0]
+
+
 def test_other_values_are_left_alone() -> None:
     assert by_numpy(np.sin)(0.5) == np.sin(0.5)
     assert grad(by_numpy(lambda x: np.sum(np.sin(x))))(X).tolist() == np.cos(X).tolist()
