@@ -87,8 +87,11 @@ def helper_name(value: Any) -> str | None:
     SciPy moves these from module to module, but keeps their names.
     """
     home = getattr(value, "__module__", None)
-    is_theirs = type(home) is str and home.startswith("scipy._")
-    return getattr(value, "__name__", None) if is_theirs else None
+    return (
+        getattr(value, "__name__", None)
+        if type(home) is str and home.startswith("scipy._")
+        else None
+    )
 
 
 def is_numpy(module: ModuleType) -> bool:

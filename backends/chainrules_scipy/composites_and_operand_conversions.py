@@ -33,6 +33,7 @@ from chainrules_py.extend import (
 from chainrules_scipy.installation import (
     DATA,
     F,
+    as_recorded,
     is_asked_again,
     joined_call,
     original,
@@ -86,6 +87,12 @@ def plainly(x: Any, read: Callable[[Any], Any] = readable) -> Any:
     if type(x) is dict:
         return {name: plainly(y, read) for name, y in x.items()}
     return type(x)([plainly(y, read) for y in x]) if type(x) in (list, tuple) else read(x)
+
+
+def undifferentiated(native: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Call SciPy's function without a derivative, also in a program that is being recorded."""
+    plain, named = plainly((args, options), asked)
+    return (as_recorded(native, plain, named) or native)(*plain, **named)
 
 
 def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
@@ -514,9 +521,9 @@ def adjoint(x: Any) -> Any:
 
 def of_phase(V: Any, known: Any) -> Any:
     """Give vectors the phases of SciPy's, which are free, and constant here."""
-    overlap = np.sum(np.conj(readable(V)) * known, axis=0)
-    phase = overlap / np.abs(overlap)
-    return V * (phase if np.iscomplexobj(known) else phase.real)
+    overlap = np.sum(np.conj(asked(V)) * known, axis=-2, keepdims=True)
+    phase = np.sign(overlap + (overlap == 0))  # 0 where equal eigenvalues have other vectors
+    return V * (phase if kind_of(known) == "complex" else phase.real)
 
 
 def complex_of(x: Any) -> Any:

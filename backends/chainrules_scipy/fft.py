@@ -150,7 +150,7 @@ def _of_length(x: Any, n: int, axis: int) -> Any:
     return v.pad(x, 0.0, widths=tuple((0, missing * (i == axis)) for i in range(x.ndim)))
 
 
-def _trigonometric(name: str) -> Callable[..., Any]:
+def _trigonometric(name: str) -> Any:
     inverse, sines = name[0] == "i", "s" in name
 
     def along_several(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
@@ -165,11 +165,14 @@ def _trigonometric(name: str) -> Callable[..., Any]:
     )
 
 
-_OF_COSINES: dict[str, Any] = {
-    name: _trigonometric(name)
-    for name in ("dct", "dctn", "idct", "idctn", "dst", "dstn", "idst", "idstn")
-}
-FUNCTIONS |= operations(scipy.fft, arrays="x", **_OF_COSINES)
+FUNCTIONS |= operations(
+    scipy.fft,
+    arrays="x",
+    **{
+        name: _trigonometric(name)
+        for name in ("dct", "dctn", "idct", "idctn", "dst", "dstn", "idst", "idstn")
+    },
+)
 
 # ------------------------------------------------------------------------ fast Hankel transform
 

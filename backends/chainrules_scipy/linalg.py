@@ -1,9 +1,9 @@
 """The functions of ``scipy.linalg``, for traced values too.
 
 They take the arguments of SciPy's functions of the same names. ``overwrite_a`` and the like permit
-an argument to be overwritten, and ``lapack_driver`` selects the routine: neither changes the
-result. Here nothing is overwritten, and NumPy's routines are called where they exist, because the
-thread pools of NumPy and SciPy interfere with each other.
+an argument to be overwritten: here nothing is. NumPy's routines are called where they exist,
+because the thread pools of NumPy and SciPy interfere with each other; SciPy's are called too where
+its vectors have other phases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import scipy.linalg as native
 
 from chainrules_py import UnsupportedKeywordError, extend
 from chainrules_py import ops as v
-from chainrules_py.extend import advise, alias, kind_of, untraced, varies
+from chainrules_py.extend import advise, alias, kind_of, namespace_of, untraced, varies
 from chainrules_py.ops.linalg import resolution
 from chainrules_scipy.composites_and_operand_conversions import (
     added_up,
@@ -39,6 +39,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     reject,
     stands_for,
     static,
+    undifferentiated,
 )
 from chainrules_scipy.source_copies import follow, follow_all
 
@@ -363,6 +364,14 @@ def polar(a: Any, side: str = "right") -> Any:
     return u, 0.5 * (p + adjoint(p))
 
 
+def _of_routine(name: str, a: Any, full: bool, u: Any, s: Any, vh: Any) -> tuple[Any, Any, Any]:
+    """Return singular values and vectors, with the phases of a routine of LAPACK."""
+    if name == "gesdd":  # NumPy's
+        return u, s, vh
+    known = undifferentiated(native.svd, a, full, lapack_driver=name)
+    return u @ (adjoint(asked(u)) @ known[0]), s, (known[2] @ adjoint(asked(vh))) @ vh
+
+
 OF_SYSTEMS = operations(
     native,
     finite="a",
@@ -382,8 +391,10 @@ OF_SYSTEMS = operations(
             a if lower else adjoint(a), atol, rtol, return_rank, hermitian=True
         )
     ),
-    svd=lambda a, full_matrices, compute_uv: (
-        tuple(v.svd(a, full_matrices=bool(full_matrices))) if compute_uv else v.svdvals(a)
+    svd=lambda a, full_matrices, compute_uv, lapack_driver: (
+        _of_routine(lapack_driver, a, full_matrices, *v.svd(a, full_matrices=bool(full_matrices)))
+        if compute_uv
+        else v.svdvals(a)
     ),
     svdvals=lambda a: v.svdvals(a),  # noqa: PLW0108 - the parameters are SciPy's
 )
@@ -438,14 +449,27 @@ def eigh(
 ) -> Any:
     """Compute eigenvalues and eigenvectors of Hermitian matrices."""
     back: Any = lambda y: y
+    matrix, below = a, lower
     if b is not None:
-        (a, back), lower = _hermitian(a, b, lower, type), True
+        (matrix, back), below = _hermitian(a, b, lower, type), True
     if eigvals_only:
-        w = v.eigvalsh(a, upper=not lower)
+        w = v.eigvalsh(matrix, upper=not below)
         return w[..., _wanted(w, subset_by_index, subset_by_value)]
-    w, V = v.eigh(a, upper=not lower)
+    w, V = v.eigh(matrix, upper=not below)
     wanted = _wanted(w, subset_by_index, subset_by_value)
-    return w[..., wanted], back(V)[..., wanted]
+    w, V = w[..., wanted], back(V)[..., wanted]
+    if namespace_of(untraced(a).__class__) is not np:  # the phases are those of its library
+        return w, V
+    _, known = undifferentiated(
+        *(native.eigh, a, b),
+        lower=lower,
+        type=type,
+        check_finite=False,
+        subset_by_index=subset_by_index,
+        subset_by_value=subset_by_value,
+        driver=driver,
+    )
+    return w, of_phase(V, known)
 
 
 @stands_for(native.eig, finite="a b", without="homogeneous_eigvals")
@@ -469,6 +493,11 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
             "eig(a, b) of a singular b has infinite eigenvalues, which have no derivative; those "
             "of eig(b, a) are the reciprocals"
         )
+    if left and np.any(
+        np.abs(np.sum(np.conj(theirs[1]) * (readable(b) @ theirs[2]), axis=0))
+        < np.finfo(theirs[0].dtype).tiny ** 0.5
+    ):
+        reject("eig(left=True) has no derivative where the eigenvectors form no basis")
     w, V = v.eig(v.solve(b, a))
     # An import at the top of the file would be slow.
     order = scipy.optimize.linear_sum_assignment(np.abs(theirs[0][:, None] - readable(w)))[1]
@@ -478,8 +507,11 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
     if given is None and len(order):  # LAPACK makes the largest element of each vector real
         largest = L[np.argmax(np.abs(theirs[1]), axis=0), np.arange(len(order))]
         L = L * v.abs(largest) / largest
-    vectors = [of_phase(y, known) for y, known in zip((L, V), theirs[1:], strict=True)]
-    found = [y for y, wanted in zip(vectors, (left, right), strict=True) if wanted]
+    found = [
+        of_phase(y, known)
+        for y, known, wanted in zip((L, V), theirs[1:], (left, right), strict=True)
+        if wanted
+    ]
     return (complex_of(w), *found) if found else complex_of(w)
 
 
@@ -488,8 +520,7 @@ OF_SPECTRA = operations(
     finite="a b",
     without="homogeneous_eigvals",
     eigvals=lambda a, b: eig(a, b, right=False),
-)
-OF_SPECTRA |= operations(
+) | operations(
     native,
     finite="a b",
     eigvalsh=lambda a, b, lower, type, subset_by_index, subset_by_value: eigh(  # noqa: A006
@@ -578,25 +609,31 @@ def _with_error(y: Any, disp: Any, theirs: Any, A: Any, *how: Any) -> Any:
     return y if disp is None or disp else (y, theirs(readable(A), *how, disp=False)[1])
 
 
-FOLLOWED |= operations(
-    native,
-    arrays="A a b q",
-    expm=lambda A: v.expm(A),  # noqa: PLW0108 - the parameters are SciPy's
-    logm=lambda A, disp: _with_error(v.logm(A), disp, native.logm, A),
-    sqrtm=lambda A, disp: _with_error(v.sqrtm(of_lapack(A)), disp, native.sqrtm, A),
-    solve_sylvester=lambda a, b, q: _as_scipy(_SYLVESTER, v.solve_sylvester(a, b, q), a, b, q),
-)
-FOLLOWED |= operations(
-    native,
-    finite="A E",
-    expm_frechet=lambda A, E, compute_expm: (
-        (
-            v.broadcast_to(v.expm(A), shape=np.broadcast_shapes(A.shape, E.shape)),
-            v.expm_frechet(A, E),
-        )
-        if compute_expm
-        else v.expm_frechet(A, E)
-    ),
+FOLLOWED |= (
+    operations(
+        native,
+        arrays="A a b q",
+        expm=lambda A: v.expm(A),  # noqa: PLW0108 - the parameters are SciPy's
+        logm=lambda A, disp: _with_error(v.logm(A), disp, native.logm, A),
+        sqrtm=lambda A, disp: _with_error(v.sqrtm(of_lapack(A)), disp, native.sqrtm, A),
+        solve_sylvester=lambda a, b, q: _as_scipy(_SYLVESTER, v.solve_sylvester(a, b, q), a, b, q),
+    )
+    | operations(
+        native,
+        finite="A E",
+        expm_frechet=lambda A, E, compute_expm: (
+            (
+                v.broadcast_to(v.expm(A), shape=np.broadcast_shapes(A.shape, E.shape)),
+                v.expm_frechet(A, E),
+            )
+            if compute_expm
+            else v.expm_frechet(A, E)
+        ),
+    )
+    | {
+        name: constant(getattr(native, name))
+        for name in ("bandwidth", "ishermitian", "issymmetric")
+    }
 )
 for _block_diag in (native.block_diag, FOLLOWED["block_diag"]):
     alias(
@@ -654,11 +691,10 @@ def rq(
     q, r = qr(adjoint(a[::-1]), mode="full" if mode == "full" else "economic")
     r, q, more = adjoint(r[:m])[::-1, ::-1], adjoint(q[:, :m])[::-1], adjoint(q[:, m:])
     known = native.rq(readable(a), mode="full")
-    diagonal = np.diagonal(known[0][:, n - m :])
-    sign = np.where(
-        diagonal == 0, 1, diagonal / np.where(diagonal == 0, 1, np.diagonal(readable(r)))
-    )
-    r, q = r * sign, q * np.conj(sign)[:, None]
+    phase = np.sum(known[1][n - m :] * np.conj(readable(q)), axis=1)
+    if not np.allclose(np.abs(phase), 1):
+        reject("rq of a matrix without full rank has no derivative here: Q is not unique")
+    r, q = r * np.conj(phase), q * phase[:, None]
     if mode != "economic":
         r = v.pad(r, 0.0, widths=((0, 0), (n - m, 0)))
     if mode == "full" and m < n:  # SciPy's choice of rows, in the space of ours
@@ -789,10 +825,6 @@ def schur(
         z = z @ v.solve(np.eye(n) - half, np.eye(n) + half)
     return v.triu(v.matrix_transpose(z) @ a @ z), z, *count
 
-
-FOLLOWED |= {
-    name: constant(getattr(native, name)) for name in ("bandwidth", "ishermitian", "issymmetric")
-}
 
 # ------------------------------------------------- Sylvester's, Lyapunov's, Riccati's equations
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.ndimage as native
 
 from chainrules_py import ops as v
-from chainrules_py.extend import Tracer, kind_of, varies
+from chainrules_py.extend import Tracer, kind_of
 from chainrules_scipy._private import private
 from chainrules_scipy.composites_and_operand_conversions import (
     along,
@@ -24,6 +24,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     refused,
     stands_for,
 )
+from chainrules_scipy.installation import choose
 from chainrules_scipy.result_checks import agreeing, plainly, refuse_output
 from chainrules_scipy.source_copies import follow, follow_all, followed, instead_of, numpy_with
 
@@ -39,12 +40,14 @@ def _writing(theirs: _Compute, function: _Compute) -> _Compute:
 
     @functools.wraps(function)
     def writes(*args: Any, **options: Any) -> Any:
+        run = choose(theirs, function, args, options)
+        if run is not function:
+            return run(*args, **options)
         given = signature.bind(*args, **options)
         output: Any = given.arguments.get("output")
-        is_traced, is_plain = isinstance(output, Tracer), not varies((args, options))
-        if isinstance(output, np.ndarray) and (is_plain or output.dtype.kind in "iub"):
+        if isinstance(output, np.ndarray) and output.dtype.kind in "iub":
             return theirs(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
-        if not is_traced:
+        if not issubclass(type(output), Tracer):
             refuse_output(theirs.__name__, output)
             return function(*args, **options)
         given.arguments["output"] = output.dtype
@@ -519,12 +522,9 @@ _FORMULAS: dict[str, _Compute] = {
         x, shift, n, axis, lambda s, f: v.exp(-2j * np.pi * s * f)
     ),
 }
-FOLLOWED |= {name: _like(name)(compute) for name, compute in _FORMULAS.items()}
-refused(native, {"fourier_ellipsoid": "write x * fourier_ellipsoid(np.ones(x.shape), size)"})
-
-
-FOLLOWED |= {
+FOLLOWED |= {name: _like(name)(compute) for name, compute in _FORMULAS.items()} | {
     name: constant(getattr(native, name))
     for name in ("label", "maximum_position", "minimum_position")
 }
+refused(native, {"fourier_ellipsoid": "write x * fourier_ellipsoid(np.ones(x.shape), size)"})
 __getattr__ = functools.partial(attribute, __name__, FOLLOWED)

@@ -30,9 +30,10 @@ from chainrules_scipy.composites_and_operand_conversions import (
     of_precision,
     readable,
     reject,
+    undifferentiated,
 )
 from chainrules_scipy.host_computation import in_our_words
-from chainrules_scipy.installation import as_recorded, is_asked_again, joined_call
+from chainrules_scipy.installation import is_asked_again, joined_call
 
 # Fields of floats that are not functions of real numbers.
 _CONSTANT = {"execution_time", "active_mask"}
@@ -240,19 +241,13 @@ def agreeing(theirs: Callable[..., Any], function: Callable[..., Any]) -> Callab
             refuse_output(theirs.__name__, options["output"])
         leaves = [*map(untraced, flatten((args, options))[0])]
         if any(map(is_asked_again, leaves)):
-            known = _called_again(theirs, args, options)
+            known = undifferentiated(theirs, *args, **options)
             return alike(function(*args, **options), known, theirs, 1e-6)
         if any(type_info(type(x)).host is not None for x in leaves):
             return function(*args, **options)
         return of_both(function, theirs, args, options)
 
     return both
-
-
-def _called_again(theirs: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
-    """Call SciPy's function in a program that is being recorded, without a derivative."""
-    plain, named = composites_and_operand_conversions.plainly((args, options), asked)
-    return (as_recorded(theirs, plain, named) or theirs)(*plain, **named)
 
 
 @primitive

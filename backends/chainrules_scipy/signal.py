@@ -140,8 +140,7 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("sos2tf", "sos2zpk", "sosfilt_zi", "sosfreqz", "spectrogram", "square", "ss2tf"),
     *("ss2zpk", "stft", "sweep_poly", "tf2sos", "tf2zpk", "vectorstrength"),
     *("welch", "wiener", "zoom_fft", "zpk2sos", "zpk2ss", "zpk2tf"),
-)
-FOLLOWED |= follow_all(
+) | follow_all(
     native.windows,
     *("chebwin", "exponential", "gaussian", "general_cosine", "general_gaussian"),
     *("general_hamming", "kaiser", "taylor", "tukey"),
@@ -622,8 +621,7 @@ def upfirdn(
     """Insert zeros, filter, and take every ``down``-th element."""
     h, signal = array_of(h), moveaxis(array_of(x), axis, -1)
     native.upfirdn([1.0], [1.0], mode=mode)  # raises for an unknown mode
-    ends = mode != "constant" or varies(cval) or cval != 0
-    more = -(-(h.shape[0] - 1) // up) if ends else 0
+    more = -(-(h.shape[0] - 1) // up) if mode != "constant" or varies(cval) or cval != 0 else 0
     size = (signal.shape[-1] - 1) * up + h.shape[0]
     if more:
         signal = _prolonged(signal, more, mode, cval)

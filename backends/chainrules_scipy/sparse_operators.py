@@ -54,9 +54,13 @@ def _let_tracers_answer(native: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-_ANSWERED = {"_matmul_dispatch": "__matmul__", "multiply": "multiply"}
-_ANSWERED |= {name: name for name in ("__mul__", "__rmul__", "__truediv__")}
-_ANSWERED |= {name: name for name in ("__add__", "__radd__", "__sub__", "__rsub__")}
+_ANSWERED = {"_matmul_dispatch": "__matmul__"} | {
+    name: name
+    for name in (
+        *("multiply", "__mul__", "__rmul__", "__truediv__"),
+        *("__add__", "__radd__", "__sub__", "__rsub__"),
+    )
+}
 for _cls in {
     d
     for c in (SPARSE, *SPARSE.__subclasses__(), sparse.spmatrix)  # the last has the matrices' `*`

@@ -61,16 +61,18 @@ class ConvexHull(Beside):
     @property
     def volume(self) -> Any:
         """The volume, as a sum over the cones from a point inside."""
-        inside = readable(self.points).mean(axis=0)
-        return v.sum(v.abs(v.det(self.facets - inside))) / math.factorial(self.points.shape[1])
+        return v.sum(
+            v.abs(v.det(self.facets - readable(self.points).mean(axis=0)))
+        ) / math.factorial(self.points.shape[1])
 
     @property
     def area(self) -> Any:
         """The area of the facets, or the length of the edges."""
         corners = self.facets
         edges = corners[:, 1:] - corners[:, :1]
-        gram = v.matmul(edges, v.matrix_transpose(edges))
-        return v.sum(v.sqrt(v.det(gram))) / math.factorial(edges.shape[1])
+        return v.sum(v.sqrt(v.det(v.matmul(edges, v.matrix_transpose(edges))))) / math.factorial(
+            edges.shape[1]
+        )
 
 
 @functools.partial(place_constructor, native.KDTree)

@@ -210,8 +210,7 @@ FOLLOWED |= operations(
         if extend == "complex"
         else v.where(n < 0, 0, v.gamma(v.where(n < 0, 0, n) + 1))
     ),
-)
-FOLLOWED |= operations(
+) | operations(
     native,
     arrays="x",
     diric=lambda x, n: anchored(  # without the quotient, which is 0 / 0 at each turn: 18.5.2

@@ -209,10 +209,9 @@ def _of_numpy(x: Any) -> Any:
 
 def _counted(x: Any) -> Any:
     """Convert booleans, and narrow or unsigned integers, to int64, as n + 1 and -n may wrap."""
-    if kind_of(x) not in ("int", "bool") or not hasattr(x, "dtype"):
-        return x
-    fits = str(x.dtype).rpartition(".")[2] in ("int32", "int64")  # torch.int64
-    return x if fits else v.astype(x, dtype=np.dtype(np.int64))
+    name = str(getattr(x, "dtype", "int64")).rpartition(".")[2]  # torch.int64
+    narrow = kind_of(x) in ("int", "bool") and name not in ("int32", "int64")
+    return v.astype(x, dtype=np.dtype(np.int64)) if narrow else x
 
 
 def _by_values(operation: Primitive[..., Any], place: int) -> Partial:
@@ -476,6 +475,7 @@ def bdtrc(k: Any, n: Any, p: Any) -> Any:
 
 
 def _student_density(df: Any, t: Any) -> Any:
+    df = v.minimum(df, 1e20)  # where it is the normal density to all digits
     return (u.poch(0.5 * df, 0.5) / v.sqrt(math.pi * df)) * (
         v.exp(-0.5 * (df + 1) * v.log1p(t * t / df))
     )
@@ -501,7 +501,7 @@ def _student_shape(df: Any, t: Any) -> Any:
     and 1/2; for large df, these terms cancel.
     """
     large = 1 + t * t < 0.01 * df
-    w, s = 1 / v.where(large, df, 1e3), v.where(large, t, 0.0)
+    w, s = 1 / v.where(large, v.minimum(df, 1e20), 1e3), v.where(large, t, 0.0)
     series = (_student_density(1 / w, s) * s) * (
         w * w * _polynomial([_polynomial(row, s * s) for row in _STUDENT], w)
     )
@@ -1162,8 +1162,7 @@ def _in_double(operation: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap an operation: truncate its order; with an integer order, compute narrow x in double."""
 
     def function(v_: Any, x: Any) -> Any:
-        wide = getattr(x, "dtype", None) in (None, np.dtype(float))
-        narrow = kind_of(v_) == "int" and not wide
+        narrow = kind_of(v_) == "int" and getattr(x, "dtype", None) not in (None, np.dtype(float))
         return operation(cut(v_), v.astype(x, dtype=np.dtype(float)) if narrow else x)
 
     return function

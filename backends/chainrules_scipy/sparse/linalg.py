@@ -59,8 +59,11 @@ def _dense(a: Any) -> Any:
 
 def _solution(a: Any, b: Any) -> Any:
     """Solve A x = b, by the class of A."""
-    is_operator = isinstance(a, (native.LinearOperator, Operator))
-    return v.linear_solve(lambda x: _product(a, x), b) if is_operator else spsolve(a, b)
+    return (
+        v.linear_solve(lambda x: _product(a, x), b)
+        if isinstance(a, (native.LinearOperator, Operator))
+        else spsolve(a, b)
+    )
 
 
 @functools.partial(place, native.spsolve)

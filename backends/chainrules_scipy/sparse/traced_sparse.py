@@ -370,8 +370,9 @@ def _found(pattern: Pattern, rows: Any, columns: Any) -> Any:
     r, c = (np.asarray(x, np.int64) for x in pattern.rows_columns)
     keys = r * pattern.shape[1] + c
     order = np.argsort(keys, kind="stable")
-    wanted = np.asarray(rows, np.int64) * pattern.shape[1] + columns
-    return order[np.searchsorted(keys[order], wanted)]
+    return order[
+        np.searchsorted(keys[order], np.asarray(rows, np.int64) * pattern.shape[1] + columns)
+    ]
 
 
 def onto(y: Any, rows: Any, columns: Any, data: Any, drops: bool = True) -> TracedSparse:
@@ -509,8 +510,10 @@ def sparse_by_sparse(a: Any, b: Any) -> TracedSparse:
     left = np.repeat(np.arange(len(k)), counts)
     inner = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
     right = order[starts[k[left]] + inner]
-    data = v.take(x, left, axis=0) * v.take(y, right, axis=0)
-    return onto(ones_of(a) @ ones_of(b), i[left], j[right], data)
+    return onto(
+        *(ones_of(a) @ ones_of(b), i[left], j[right]),
+        v.take(x, left, axis=0) * v.take(y, right, axis=0),
+    )
 
 
 def _is_number(x: Any) -> bool:

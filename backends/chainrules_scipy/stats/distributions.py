@@ -253,11 +253,13 @@ def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
         inside = v.where(some, x, np.max(middle, initial=-np.inf))
         return v.where(some, v.exp(_log_density(dist, inside, *s)), 0.0)
 
-    ends = (np.asarray(low, float), np.asarray(high, float))
-    return integrated(density, ends, at <= middle, np.asarray(last - first), z, *shapes)
+    return integrated(
+        *(density, (np.asarray(low, float), np.asarray(high, float))),
+        *(at <= middle, np.asarray(last - first), z, *shapes),
+    )
 
 
-def _of_distribution(name: str, upper: bool) -> Any:
+def _of_distribution(name: str, upper: bool, mask: str = "_open_support_mask") -> Any:
     def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, x, args, options)
         known = call.plainly(name)
@@ -267,7 +269,7 @@ def _of_distribution(name: str, upper: bool) -> Any:
             below = _cumulative(dist, of_precision((x - loc) / scale, np.dtype(float)), *shapes)
             return anchored(known, -below if upper else below)
 
-        return call.computed(call.inside(), lambda: known, compute, array_of(known))
+        return call.computed(call.inside(mask), lambda: known, compute, array_of(known))
 
     return _named(method, name, f"Compute what ``rv_continuous.{name}`` does.")
 
@@ -328,7 +330,9 @@ def _quantile(name: str, probability: _Compute, sign: int) -> Any:
     )
 
 
-ppf, isf = _quantile("ppf", cdf, 1), _quantile("isf", sf, -1)
+# A quantile that rounds to an end of the support has the derivatives from inside.
+ppf = _quantile("ppf", _of_distribution("cdf", False, "_support_mask"), 1)
+isf = _quantile("isf", _of_distribution("sf", True, "_support_mask"), -1)
 
 
 def _of_counts(
@@ -358,9 +362,10 @@ def logpmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
 
 def pmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
     """Compute a probability, as ``rv_discrete.pmf`` does."""
-    return _of_counts(
-        dist, k, args, options, lambda f: functools.partial(exponential, dist.name, f), np.exp
-    )
+    has_log = dist.name in LOG_PROBABILITIES or _is_own(dist, "_logpmf")
+    # Else SciPy has the logarithm of the probability, whose slope overflows before that is 0.
+    compute = lambda f: functools.partial(exponential, dist.name, f) if has_log else dist._pmf
+    return _of_counts(dist, k, args, options, compute, np.exp)
 
 
 _NUMBERS = 100_000

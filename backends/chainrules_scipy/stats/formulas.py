@@ -481,7 +481,7 @@ def integrated(density: Any, ends: Any, below: Any, width: Any, z: Any, *shapes:
         end = (low, high)[side > 0]
         if np.all(np.isinf(end)):
             return half_line(lambda u: density(z + side * u, *shapes), width, WIDE)
-        reach = abs(end - z)
+        reach = side * (end - z)  # not abs, which has a kink where z is the end
         return half_line(
             lambda u: density(end - side * reach * np.exp(-u), *shapes) * reach * np.exp(-u),
             1.0,

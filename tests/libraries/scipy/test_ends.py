@@ -19,6 +19,7 @@ from tests.libraries.scipy.regions import SEARCHED, UFUNCS
 from tests.libraries.scipy.test_stats import CONTINUOUS, REFUSED
 
 Case = tuple[Any, *tuple[float, ...]]
+_NORMAL = scipy.stats.norm.pdf(0.5)
 
 SPECIAL: dict[str, Case] = {
     "gammainc": (lambda x: special.gammainc(2.0, x), 0.0, 0.0, 1.0),
@@ -38,6 +39,13 @@ SPECIAL: dict[str, Case] = {
     "fdtr": (lambda x: special.fdtr(4.0, 3.0, x), 0.0, 0.0, 20 / 3),
     "gdtr": (lambda x: special.gdtr(1.0, 2.0, x), 0.0, 0.0, 1.0),
     "gdtr in its rate": (lambda a: special.gdtr(a, 2.0, 1.0), 0.0, 0.0, 1.0),
+    "stdtr": (lambda x: special.stdtr(math.inf, x), 0.5, _NORMAL, -0.5 * _NORMAL),
+    "stdtrit": (
+        lambda p: special.stdtrit(math.inf, p),
+        special.ndtr(0.5),
+        1 / _NORMAL,
+        0.5 / _NORMAL**2,
+    ),
     "chndtr": (lambda x: special.chndtr(x, 2.0, 1.0), 0.0, 0.5 * np.exp(-0.5), -np.exp(-0.5) / 8),
     "spherical_jn": (lambda x: special_functions.spherical_jn(0, x), 0.0, 0.0, -1 / 3, 0.0),
     "spherical_jn of 1": (lambda x: special_functions.spherical_jn(1, x), 0.0, 1 / 3, 0.0, -0.2),
@@ -100,6 +108,24 @@ DISTRIBUTIONS: dict[str, Case] = {
     "vonmises_line": (lambda k: stats.vonmises_line.logpdf(1.0, k), 0.0, math.cos(1.0), -0.5),
     "entropy of vonmises": (lambda k: stats.vonmises.entropy(k), 0.0, 0.0, -0.5, 0.0),
     "lognorm": (lambda x: stats.lognorm.pdf(x, 0.9), 0.0, 0.0, 0.0),
+    # Quantiles that round to an end.
+    "halfnorm.ppf": (
+        lambda q: stats.halfnorm.ppf(q),
+        1e-17,
+        math.sqrt(math.pi / 2),
+        0.0,
+        math.sqrt(math.pi / 2) ** 3,
+    ),
+    "pareto.ppf": (lambda q: stats.pareto.ppf(q, 2.0), 1e-17, 0.5, 0.75, 1.875),
+    "powerlaw.isf": (lambda q: stats.powerlaw.isf(q, 2.0), 1e-17, -0.5, -0.25, -0.375),
+    "halfnorm.ppf in its location": (lambda m: stats.halfnorm.ppf(1e-17, m), 0.0, 1.0, 0.0),
+    "vonmises_line.ppf in its location": (
+        lambda m: stats.vonmises_line.ppf(1e-17, 2.0, m),
+        0.0,
+        1.0,
+        0.0,
+    ),
+    "t of infinite df": (lambda x: stats.t.cdf(x, math.inf), 0.5, _NORMAL, -0.5 * _NORMAL),
 }
 
 

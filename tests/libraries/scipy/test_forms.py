@@ -156,6 +156,13 @@ FORMS["linprog, a column"] = (
 )
 
 
+_definite = STACK[1, 0] @ STACK[1, 0].T + np.eye(4)
+FORMS |= {
+    "eigh, some": (lambda x: scipy.linalg.eigh(x, _definite, subset_by_index=[1, 2]), STACK[0, 2]),
+    "svd, gesvd": (lambda x: scipy.linalg.svd(x, lapack_driver="gesvd"), STACK[0, 0, :1, :1]),
+}
+
+
 def _parts(y: Any) -> tuple[Any, ...]:
     return tuple(y) if isinstance(y, (tuple, list)) else (y,)
 
@@ -174,6 +181,19 @@ def test_forms(name: str) -> None:
         assert (y[i].shape, y[i].dtype) == (truth.shape, truth.dtype)
         np.testing.assert_allclose(y[i], truth, atol=1e-12)
         np.testing.assert_allclose(y_dot[i], (after[i] - before[i]) / 2e-6, atol=1e-5)
+
+
+def test_eigenvectors_have_scipys_phases() -> None:
+    a = STACK[0] + 1j * STACK[1]
+    known = [scipy.linalg.eigh(x)[1] for x in (a, a.real)]
+    with chainrules_scipy.install():
+        found = [jvp(lambda x: scipy.linalg.eigh(x)[1], (x,), (x,))[0] for x in (a, a.real)]
+    for y, truth in zip(found, known, strict=True):
+        np.testing.assert_allclose(y, truth, atol=1e-12)
+    a, way = np.array([[2.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 1.0]]), np.eye(3, k=-1)
+    f = lambda t: scipy.linalg.eigh(a + t * way)[1][0, 2]
+    with chainrules_scipy.install():
+        assert grad(f)(0.0) == pytest.approx((f(1e-6) - f(-1e-6)) / 2e-6, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -206,6 +226,8 @@ def test_left_eigenvectors_are_as_lapack_turns_them(a: Any) -> None:
         lambda p: scipy.signal.invresz([1.0], [0.5], 0 * p)[0][0],
         lambda p: scipy.signal.bilinear(p - p[0], [1.0])[0][0],
         lambda p: scipy.linalg.eigvals(np.diag(p), np.diag([1.0, 0.0])).real[0],
+        lambda p: scipy.linalg.eig(p[0] * np.eye(2, k=1), left=True)[1].real[0, 0],
+        lambda p: scipy.linalg.rq(p[0] * np.array([[0, 1, 2], [0, 3, 1], [0, 0, 0]]))[0][0, 1],
     ],
 )
 def test_refusals(f: Any) -> None:

@@ -85,6 +85,16 @@ def test_forms():
     )
 
 
+@pytest.mark.parametrize(
+    "name, argument",
+    [("geometric_transform", lambda i: (0.7 * i[0], 0.8 * i[1])), ("zoom", 1.5), ("shift", 0.3)],
+)
+def test_integers_stay_integers(name, argument):
+    image = np.arange(30).reshape(5, 6) ** 2
+    found, known = (getattr(module, name)(image, argument) for module in (ours, theirs))
+    np.testing.assert_array_equal(found, known, strict=True)
+
+
 def test_what_is_not_taken():
     with pytest.raises(RuntimeError, match="boundary mode"):
         ours.shift(X, 0.3, mode="other")

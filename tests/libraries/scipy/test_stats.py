@@ -568,10 +568,15 @@ def test_tails_of_counts_have_all_digits(name):
 
 @pytest.mark.parametrize("method", ["cdf", "sf", "logcdf", "logsf"])
 def test_sums_on_both_sides_at_once_and_of_long_tails(method):
-    for of, shape, k in ((stats.poisson, 9.0, [0, 3, 9, 12, 40]), (stats.zipf, 2.5, [1, 3, 7])):
+    for of, shape, k in (
+        (stats.poisson, 9.0, [0, 3, 9, 12, 40]),
+        (stats.zipf, 2.5, [1, 3, 7]),
+        (stats.logser, 0.5, [1, 10, 1000][: None if "log" not in method else 2]),
+    ):
         f = lambda p, of=of, k=k: np.sum(getattr(of, method)(np.array(k), p))
         truth = (f(shape + 1e-5) - f(shape - 1e-5)) / 2e-5
         assert grad(f)(shape) == pytest.approx(truth, rel=1e-6)
+        assert jvp(f, (shape,), (1.0,))[1] == pytest.approx(truth, rel=1e-6)
 
 
 def _between(x, a, b):
