@@ -427,8 +427,8 @@ def _buffer(line: Line) -> str | None:
     else:
         return None
     own, called = line.resolved(target), isinstance(node, ast.Call)
-    whole = _is_numpys(own) and own.dtype.kind in "biu"
-    if not whole or _computes_whole(line, stored):
+    cuts = _is_numpys(own) and own.dtype.kind in "biu"  # off what is no whole number
+    if not cuts or _computes_whole(line, stored):
         return _made(line, target, stored)
     constant = line.with_constant() if called else f"ignore_derivatives({ast.unparse(stored)})"
     return f"use {constant}, which is a constant: {ast.unparse(target)} is of {own.dtype}"
