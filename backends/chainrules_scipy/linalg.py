@@ -487,7 +487,7 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
             "eig(a, b) and eig(left=True) have no derivative here for more than one matrix",
             UnsupportedKeywordError,
         )
-    theirs = native.eig(readable(a), given, left=True, right=True)
+    theirs: Any = native.eig(readable(a), given, left=True, right=True)
     if not np.isfinite(theirs[0]).all():
         reject(
             "eig(a, b) of a singular b has infinite eigenvalues, which have no derivative; those "
