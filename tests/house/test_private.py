@@ -105,6 +105,7 @@ ELSEWHERE = {
         "_munp",
         "_pdf",
         "_parse_args",
+        "_pmf",
         "_ppf",
         "_stats",
     },
