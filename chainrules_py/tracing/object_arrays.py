@@ -111,10 +111,9 @@ def becomes_element(x: Any, made: bool = True) -> bool:
             line = Line(caller())
             if len(_known) >= _KEPT:
                 _known.clear()
-            # One line may call any function of a library.
             place = (
-                line.at,
-                *[(f.f_code.co_filename, f.f_code) for f in (line.frame, *line.library)],
+                *(line.frame.f_code.co_filename, line.at),  # where any function may be called
+                *map(operator.attrgetter("f_code"), (line.frame, *line.library)),
             )
             objects[x.level] = _known.get(place) or _known.setdefault(place, Objects(line))
         x = x.__payload__
@@ -147,13 +146,17 @@ def joined(x: Any) -> Any:
     if info.library.objects is None or x.dtype is not info.library.objects:
         return x
     refuse_labelled(x)
-    # An element may be an array of objects without axes, which holds one.
-    flat = [joined(y) if type(y) is cls else y for y in x.ravel().tolist()]
+    flat = x.ravel().tolist()
+    if cls in map(type, flat):  # arrays of objects without axes, which hold one
+        flat = list(map(joined, flat))
     if any(map(is_element, flat)):
         return info.namespace.stack(flat).reshape(x.shape)
     # Functions such as `clip` may have replaced each element by a plain number.
-    plain = objects and flat and all([isinstance(y, numbers.Real) for y in flat])
-    return x.astype(float) if plain else x
+    return (
+        x.astype(float)
+        if objects and flat and all([isinstance(y, numbers.Real) for y in flat])
+        else x
+    )
 
 
 joining[:] = objects, joined
