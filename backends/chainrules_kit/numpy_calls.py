@@ -1,9 +1,9 @@
 """Calls of functions written for NumPy arrays with values that another engine differentiates.
 
-The differentiable arguments are joined into one vector, and the floating-point results are split
-from one: between them the function is a primitive of one operand that other engines call back. Its
-derivatives are those of the installed engine, and are primitives of this kind too, so that all
-orders exist.
+The differentiable arguments are joined into one vector, and the results that are arrays or NumPy's
+numbers are split from one: between them the function is a primitive of one operand that other
+engines call back. Its derivatives are those of the installed engine, and are primitives of this
+kind too, so that all orders exist.
 """
 
 from __future__ import annotations

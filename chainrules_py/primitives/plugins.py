@@ -425,9 +425,8 @@ def hosted(engine: Any) -> Iterator[None]:
 
 def default_engine() -> Any:
     """Return the default engine, or None if none is installed."""
-    return _hosting.get() or next(
-        filter(None, [load(name) for _, name in announced(ENGINES)]), None
-    )
+    # One is loaded only where those before it cannot be.
+    return _hosting.get() or next(filter(None, map(load, dict(announced(ENGINES)).values())), None)
 
 
 def default_compiler() -> Any:
