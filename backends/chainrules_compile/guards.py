@@ -35,7 +35,7 @@ from chainrules_py.extend import (
 )
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)  # compared by value
-METHODS = (types.MethodType, types.BuiltinMethodType)  # compared by their object and function
+METHODS = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)  # compared by ==
 GROWING = (list, dict, set, deque)  # whose length is compared
 READ = [each.__getitem__ for each in (dict, list, tuple, deque)]  # of entries that are compared
 MOST_BYTES = 1 << 26  # maximum size of an array that is restored

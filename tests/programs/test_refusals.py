@@ -424,9 +424,10 @@ TOLD = {
     ),
     "grad(lambda s: s.plot())(pd.Series(TWO))": "with NumPy's functions of the array s",
     "grad(lambda x: np.sum(np.stack(pd.Series(x))))(TWO)": "np.stack(list(pd.Series(x))) for pd.S",
-    "stored()": "write kept[:] = [ignore_derivatives(y) for y in kept] before",
-    "stored_by_name()": "write best['w'] = ignore_derivatives(best['w']) before",
-    "stored_globally()": "write v = ignore_derivatives(LAST) before this line, and v for LAST",
+    "stored()": "write kept[:] = [ignore_derivatives(y) for y in kept] after the gradient",
+    "stored_by_name()": "write best['w'] = ignore_derivatives(best['w']) after the gradient",
+    "stored_globally()": "write LAST = ignore_derivatives(LAST) after the gradient, where it is",
+    "stored_in_steps()": "h = ignore_derivatives(h) directly after the line that gives h this value",
     "grad(lambda w: worded(w))(TWO)": "use np.dot(table.select_dtypes('number').to_numpy(), w)",
     "grad(located)(TWO)": (
         "write b = t.loc[:, 'a'].to_numpy() + np.zeros_like(x, shape=len(t)), and b[0] = x[0]"
@@ -573,6 +574,19 @@ def stored():
 def stored_globally():
     grad(lambda x: globals().update(LAST=x) or x * x)(2.0)
     return LAST + 1.0  # noqa: F821  # stored above
+
+
+def stored_in_steps():
+    kept = [0.1]
+
+    def loss(w):
+        h = kept[-1]
+        for _ in range(3):
+            h = np.tanh(w * h)
+        kept.append(h)
+        return h
+
+    return grad(loss)(0.7) + grad(loss)(0.7)
 
 
 def worded(w):

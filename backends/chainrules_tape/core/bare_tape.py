@@ -257,7 +257,16 @@ def refuse_over(of_block: bool = False) -> NoReturn:
         line.over(), ("what this line computes with", "a traced value", type(None), False)
     )
     whole, inside = name.rpartition("[")[0], "[:]" * (container is list)
-    # What is global must not be assigned to: the name would be local in all of the function.
+    # In a function that is differentiated, a line before this one might stand in a loop, where it
+    # would cut what one step hands to the next.
+    named = whole if container is tuple else name
+    where = (
+        "before this line"
+        if line.frame.f_code.co_name == "<module>"
+        else f"directly after the line that gives {named} this value"
+        if named in line.frame.f_code.co_varnames
+        else "after the gradient, where it is taken"
+    )
     write = (
         "move this line into the 'with Tape()' block"
         if of_block
@@ -266,16 +275,9 @@ def refuse_over(of_block: bool = False) -> NoReturn:
         if goes_on
         else "give ignore_derivatives(x) where x is handed in, as to grad(f)(x)"
         if " " in name
-        else f"write {whole}{inside} = [ignore_derivatives(y) for y in {whole}] before this line"
+        else f"write {whole}{inside} = [ignore_derivatives(y) for y in {whole}] {where}"
         if container in (list, tuple)
-        else f"write v = ignore_derivatives({name}) before this line, and v for {name}"
-        if name.isidentifier()
-        and line.frame.f_code.co_name != "<module>"
-        and name not in line.frame.f_code.co_varnames
-        # In a function that is differentiated, this would cut what one step hands to the next.
-        else f"write {name} = ignore_derivatives({name}) after the gradient, where it is taken"
-        if "." in name and line.frame.f_code.co_name != "<module>"
-        else f"write {name} = ignore_derivatives({name}) before this line"
+        else f"write {name} = ignore_derivatives({name}) {where}"
     )
     raise TracerError(
         told(

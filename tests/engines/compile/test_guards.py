@@ -192,12 +192,25 @@ class Stack(Layer):
         return np.sum(self.named["last"](x)) + np.sum(self.calls[0](x))
 
 
+def sized(w):
+    return w * np.ones(5)
+
+
+class Built(Sine):
+    def __init__(self):
+        super().__init__()
+        self.w = sized(self.w)
+
+    def __call__(self, x):
+        return sized(super().__call__(x))
+
+
 def entered(layer, x):
     with layer as w:
         return np.sum(w * x)
 
 
-LAYER, STACK = Sine(), Stack()
+LAYER, STACK, BUILT = Sine(), Stack(), Built()
 LED_TO = {
     "inherited __call__": (lambda x: np.sum(LAYER(x)), LAYER),
     "index": (lambda x: np.sum(LAYER[1:] * x[1:]), LAYER),
@@ -210,6 +223,10 @@ LED_TO = {
     ),
     "object in a dict": (lambda x: STACK(x), STACK.named["last"]),
     "method in a tuple": (lambda x: np.sum(STACK.calls[0](x)), STACK.layers[0]),
+    "methods of bases, which functions have too": (
+        lambda x: np.sum(BUILT(x) * Built().w),
+        BUILT,
+    ),
 }
 
 
