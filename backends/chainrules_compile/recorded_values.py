@@ -29,6 +29,7 @@ from chainrules_py.extend import (
     element_methods,
     flatten,
     is_structure_type,
+    joined,
     told,
     type_info,
     unflatten,
@@ -227,7 +228,7 @@ class Subscripts:
 
     def __setitem__(self, where: Any, value: Any) -> None:
         x: Any = self
-        self.recorder.write(x, where, value)
+        self.recorder.write(x, where, joined(value))
 
     __array_priority__ = 1000
 
@@ -381,7 +382,7 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Any:
             return NotImplemented
         if not type_info(type(self)).is_array:
             return self.recorder.call(function, (self, other), {})
-        self.recorder.write_operator(self, function, other)
+        self.recorder.write_operator(self, function, joined(other))
         return self
 
     return method

@@ -23,7 +23,7 @@ from chainrules_compile.recorded_calls import UNSURE, Notes
 from chainrules_compile.recorded_types import METADATA
 from chainrules_compile.recorded_values import Noted, Reading, plain
 from chainrules_compile.statistics_steps import in_steps
-from chainrules_py.extend import flatten, type_info
+from chainrules_py.extend import flatten, joined, type_info
 from chainrules_py.ops.engine_operations import Index, duplicate, read, read_whole, store
 from chainrules_py.program import Call, Value
 
@@ -207,7 +207,7 @@ class Recorder(Notes):
 
     def write_by(self, function: Any, operands: Any, keywords: dict[str, Any]) -> None:
         """Record a function that writes into its first operand, and returns None."""
-        x, *rest = operands
+        x, *rest = map(joined, operands)
         if not isinstance(x, Noted):
             refuse_plain(function)
         self._check_writable(x)

@@ -6,6 +6,7 @@ is seen at the next point alone.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -119,3 +120,26 @@ def test_an_array_of_numbers_stays_a_program(target: Any) -> None:
     for s, t in ((0.5, 1.0), (0.7, 2.0), (-0.3, 1.0), (0.5, 3.0)):
         np.testing.assert_allclose(compiled(s, t), f(s, t), rtol=1e-15)
     assert len(compiled.programs) == 2
+
+
+WRITES = {
+    "assigned": lambda b, s, t: operator.setitem(b, 1, np.array([s, 2 * t])),
+    "in place": lambda b, s, t: operator.isub(b[0], np.array([s, 2 * t])),
+    "in all rows": lambda b, s, t: operator.iadd(b, np.array([s, 1.0])),
+    "copied": lambda b, s, t: np.copyto(b, np.array([s, t])),
+    "put": lambda b, s, t: np.put(b, [0, 5], np.array([s, t])),
+}
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("name", WRITES)
+def test_an_array_of_numbers_that_is_written_stays_a_program(name: str, target: Any) -> None:
+    def f(s: Any, t: Any) -> Any:
+        b = np.zeros_like(s, shape=(3, 2))
+        WRITES[name](b, s, t)
+        return b
+
+    compiled = compile(f, strict=True, target=target)
+    for s, t in ((0.5, 1.0), (0.7, 2.0), (-0.3, 1.0)):
+        np.testing.assert_array_equal(compiled(s, t), f(s, t))
+    assert len(compiled.programs) == 1
