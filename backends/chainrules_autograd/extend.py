@@ -77,18 +77,16 @@ class Primitive:
         call.__name__ = call.__qualname__ = self.__name__
         call.__module__ = getattr(self.fun, "__module__", None) or __name__
         found = CustomFunction(call)
-        recipe: AugmentedRecipe | PushedRecipe
-        if self.vjps is not None:
-            recipe = AugmentedRecipe(_Keeping(self), _Pull(self.vjps), complex="jax")
-        elif self.jvps is not None:
-            push = _Push(self, self.jvps)
-            recipe = PushedRecipe(found, lambda push: push, (push,), instantiate=False)
-        else:
+        if self.vjps is None and self.jvps is None:
             raise MissingDerivativeError(
                 f"{self.__name__} is a primitive without a derivative; "
                 f"state one, defvjp({self.__name__}, lambda ans, *args: lambda g: ...)"
             )
-        enter(found, recipe)
+        if self.vjps is not None:
+            enter(found, AugmentedRecipe(_Keeping(self), _Pull(self.vjps), complex="jax"))
+        if self.jvps is not None:
+            push = _Push(self, self.jvps)
+            enter(found, PushedRecipe(found, lambda push: push, (push,), instantiate=False))
         return found
 
 
@@ -182,7 +180,7 @@ def defvjp(fun: Primitive, *makers: Function | None, argnums: Sequence[int] | No
             raise _missing(fun, "vjp", argnum)
         maker = of[argnum]
         if maker is None:
-            return lambda g: tree_map(lambda x: x * 0.0, args[argnum])
+            return lambda g: ZeroTangent()
         return maker(ans, *args, **options)  # type: ignore[no-any-return]
 
     defvjp_argnum(fun, one)
@@ -206,8 +204,7 @@ def defvjp_argnums(fun: Primitive, maker: Function) -> None:
 def defjvp(fun: Primitive, *jvps: Any, argnums: Sequence[int] | None = None) -> None:
     """State the forward mode: ``jvp(g, ans, *args, **options)``, one per argument.
 
-    ``"same"`` means that the function is linear in the argument. If `defvjp` is used as well, both
-    modes follow from it, so that they cannot contradict each other.
+    ``"same"`` means that the function is linear in the argument.
     """
     of = dict(zip(argnums if argnums is not None else range(len(jvps)), jvps, strict=False))
 
@@ -264,6 +261,4 @@ def notrace_primitive(fun: Function) -> Function:
 
 def register_notrace(trace_type: Any, fun: Primitive) -> None:
     """Declare that the derivative of a function is zero; in autograd, in one of the modes."""
-    defvjp_argnum(
-        fun, lambda argnum, ans, args, options: lambda g: tree_map(lambda x: x * 0.0, args[argnum])
-    )
+    defvjp_argnum(fun, lambda argnum, ans, args, options: lambda g: ZeroTangent())

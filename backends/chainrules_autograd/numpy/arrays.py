@@ -20,7 +20,7 @@ def array(object: Any, *args: Any, **options: Any) -> Any:
     >>> print(grad(lambda x: array([x, 2.0 * x]).sum())(1.0))
     3.0
     """
-    if not find_tracers(object):
+    if not find_tracers(object) or np.dtype("O") in (*args, options.get("dtype")):
         return np.array(object, *args, **options)
     made = _asarray(object, *args, **{k: v for k, v in options.items() if k not in _KEPT})
     return made[(None,) * max(options.get("ndmin", 0) - np.ndim(made), 0)] if options else made

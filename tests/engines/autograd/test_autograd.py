@@ -143,6 +143,39 @@ def test_both_modes_come_from_one_statement(modes):
     check_grads(h, modes=modes)(X)
 
 
+def test_each_mode_is_computed_as_it_is_stated():
+    """This pull writes into a plain buffer, so that its transpose could not be taken."""
+
+    def pull(ans, x):
+        def vjp(g):
+            out = np.zeros(x.shape)
+            out[:] = g
+            return out * 3 * x**2
+
+        return vjp
+
+    cube = extend.primitive(lambda x: x**3)
+    extend.defvjp(cube, pull)
+    extend.defjvp(cube, lambda g, ans, x: 3 * x**2 * g)
+    f = lambda x: onp.sum(cube(x))
+    close(ours.make_jvp(f)(X)(X), (np.sum(X**3), np.sum(3 * X**3)))
+    check_grads(f, modes=["rev"], order=1)(X)
+
+
+def test_places_that_a_primitive_returns_stay_whole_numbers():
+    entries = extend.primitive(lambda x: (2 * x, np.array([0, 1])))
+    extend.defvjp(entries, lambda ans, x: lambda g: 2 * g[0])
+    pick = extend.primitive(lambda v, i: v[i])
+    extend.defvjp(pick, lambda ans, v, i: lambda g: g @ np.eye(v.size)[i], None)
+    close(ours.grad(lambda x: onp.sum(pick(*entries(x)) ** 2))(X), [*8 * X[:2], *0 * X[2:]])
+
+
+def test_arrays_of_objects_are_numpys():
+    for settings in ((object,), ("O",)):
+        assert ours.grad(lambda x, s=settings: onp.sum(onp.array([x, 1.0], *s) ** 2))(2.0) == 4.0
+    assert ours.grad(lambda x: onp.sum(onp.array([x, 1.0], dtype=object) ** 3))(2.0) == 12.0
+
+
 def test_complex_rules_are_autograds():
     autograd = pytest.importorskip("autograd")
     from autograd import extend as other
