@@ -255,7 +255,7 @@ class PiecewisePolynomial(Beside):
 
         return up_to(b) - up_to(a)
 
-    _x = property(
+    _x = _xp = property(  # of SciPy 1.17 and 1.18
         lambda _: reject(
             "BPoly.from_power_basis(p) has no derivative: write p itself, which has the same values"
         )
