@@ -252,7 +252,7 @@ def _astype(s: Speller, call: Call) -> str | None:
     (x,), options = call.operands, call.options
     if not is_array(x) or options.keys() != {"dtype"}:
         return None
-    return f"{s.text(x)}.astype({s.text(options['dtype'])}, copy=False)"
+    return f"{s.text(x)}.astype({s.text(options['dtype'])})"
 
 
 @spells("ndarray.take", "ndarray.repeat")

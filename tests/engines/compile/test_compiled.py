@@ -154,6 +154,10 @@ CASES = {
     "complex": (both(lambda z: np.sum(np.abs(z) ** 2)), (X + 1j,)),
     "single precision": (both(lambda x: np.sum(np.exp(0.5 * x) / 3)), (X.astype("f4"),)),
     "strided": (both(lambda x: np.sum(x * x)), (np.arange(12.0)[::2],)),
+    "strided, converted": (
+        both(lambda x: np.sum((x.astype(float) - 1.0) ** 2)),
+        (np.arange(12.0)[::2],),
+    ),
     "in place": (both(in_place), (X,)),
     "through a view": (both(through_a_view), (X,)),
     "parts of what is constant": (
@@ -171,13 +175,19 @@ CASES = {
 }
 
 
+def scaled(x, factor):
+    """Return a multiple of an array, which has gaps in memory if the array has some."""
+    y = x * type(x.flat[0])(factor)
+    return y if x.flags.forc else np.repeat(y, 2, axis=-1)[..., ::2]
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_bits_are_those_of_the_function(name):
     f, args = CASES[name]
     compiled = compile(f)
     for factor in (1.0, 1.0, -0.75):
         given = [
-            x * type(x.flat[0])(factor)
+            scaled(x, factor)
             if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and name != "newton"
             else x
             for x in args
