@@ -6,6 +6,8 @@ not. The aliases of Dask's functions serve `rrule` and `frule`.
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any, NoReturn
 
 import dask.array as da
@@ -13,18 +15,27 @@ import numpy as np
 from dask.tokenize import normalize_token
 
 from chainrules_kit import derive, rows_of
+from chainrules_numpy.keyword_lowerings import is_numpys
+from chainrules_numpy.list_and_index_advice import alike
 from chainrules_py import Array, TracerError, linear_rule, primitive
+from chainrules_py import ops as v
 from chainrules_py.extend import (
+    Line,
+    Site,
     Tracer,
     advise,
     advisers,
     alias,
+    aliases,
+    array_of,
     caller,
     describe,
     find_tracers,
     see,
     see_all,
     static_types,
+    type_info,
+    untraced,
 )
 
 _METHODS = (
@@ -47,9 +58,38 @@ def _enter(path: str, native: Any, row: Any) -> None:
         left_out.append(path)
 
 
+def _of_floats(ufunc: Any) -> None:
+    """Convert Dask's arrays for a ufunc that has no loops of integers, as its operation has."""
+    row: Any = aliases[ufunc]
+    general = Site(row.operation, ufunc).general
+
+    @functools.wraps(row.operation, updated=())
+    def composite(*operands: Any) -> Any:
+        like = next(x for x in operands if not isinstance(x, list | tuple))
+        xs = [array_of(x, like) for x in operands]
+        if all(map(is_numpys, xs)):
+            return general(*xs)
+        for i, x in enumerate(xs):
+            if issubclass(type_info(type(x)).dispatch_type, da.Array):
+                dtype = ufunc(*[np.ones(0, x.dtype)] * ufunc.nin).dtype
+                xs[i] = x if x.dtype == dtype else v.astype(x, dtype=dtype)
+        return row.operation(*xs)
+
+    alias(
+        ufunc,
+        to=composite,
+        parameters=row.defaults,
+        positional=row.positional,
+        refuse=tuple(row.refuse),
+        lower=row.lower,
+    )
+
+
 def _enter_all() -> None:
     see(None, (np.ndarray,))
     see_all("numpy")  # loads the aliases of NumPy, which are lazy
+    for ufunc in (np.float_power, np.fabs, np.heaviside):
+        _of_floats(ufunc)
     for path, row in rows_of("numpy").items():
         first, _, name = path.rpartition(".")
         if first == "ndarray" and name in _METHODS:
@@ -59,6 +99,17 @@ def _enter_all() -> None:
 
 
 _enter_all()
+
+# Dask's functions reject NumPy's defaults, with which the operations are called.
+_OTHERWISE: dict[Any, Any] = {
+    np.nanargmax: lambda a, axis, out, *, keepdims: da.nanargmax(a, axis, keepdims is True),
+    np.nanargmin: lambda a, axis, out, *, keepdims: da.nanargmin(a, axis, keepdims is True),
+    np.isin: lambda x, among, alone, invert, *, kind: da.isin(x, among, alone, invert),  # noqa: PLW0108 (without kind)
+}
+for _f, _function in _OTHERWISE.items():
+    _operation: Any = aliases[_f].operation
+    _types = (da.Array, *(object,) * (len(_operation.operands) - 1))
+    _operation.implement(_function, types=_types)
 
 
 # ------------------------------------------------------------------------------------- chunks
@@ -101,6 +152,13 @@ def _rechunk(self: Any, chunks: Any = "auto", **keywords: Any) -> Any:
 
 
 alias(da.Array.rechunk, to=_rechunk, parameters={})
+for _name in ("chunks", "chunksize", "numblocks", "npartitions"):
+    _of: Any = operator.attrgetter(_name)
+    alias(
+        vars(da.Array)[_name],
+        to=lambda self, of=_of: of(untraced(self)),
+        parameters={"self": None},
+    )
 
 
 # ------------------------------------------------------ calls that cannot be intercepted
@@ -116,8 +174,10 @@ def _instead(frame: Any) -> str | None:
         elif name is not None and not module.startswith(("dask", "toolz", "tlz", "functools")):
             break
         frame = frame.f_back
-    if name is None:
+    if name is None or frame is None:
         return None
+    if (same := alike(Line(frame))) is not None:
+        return same
     by_numpy = f"write np.{name}" if hasattr(np, name) else "write it with NumPy's functions, or"
     by_blocks = "" if hasattr(np, name) else " block by block with map_reduce_grad"
     return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,13 +11,16 @@ import numpy as np
 
 from chainrules_dask.array_types import check_known
 from chainrules_dask.namespace import refusal
-from chainrules_dask.operations import pad_dask, reshape_dask
+from chainrules_dask.operations import of_blocks, pad_dask, reshape_dask
 from chainrules_py import ops as v
 
 if TYPE_CHECKING:
     DaskArray: TypeAlias = Any
 else:
     DaskArray = da.Array
+
+
+_ALL = (slice, None, None, None)
 
 
 def _followed(arrays: tuple[Any, ...], index: v.Index) -> tuple[Any, v.Index]:
@@ -32,16 +36,16 @@ def _followed(arrays: tuple[Any, ...], index: v.Index) -> tuple[Any, v.Index]:
         if type(e) is tuple and e[0] is bool:  # Dask takes True for the number 1
             raise refusal("x[True]", "write x[None]")
         a = next(rest) if e is v.Index.HOLE else None
-        if a is None or getattr(a, "ndim", 0) != 0:
+        if a is None or isinstance(a, da.Array) or getattr(a, "ndim", 0) != 0:
             pattern.append(e)
             places += [] if a is None else [a]
-        elif isinstance(a, da.Array):
-            raise refusal("x[place]", "write x[int(place.compute())]")
         else:
             pattern.append(int(a))
     if any(a.dtype.kind == "b" for a in places):
         raise refusal(
-            "x[mask]", "a mask picks out as many elements as are true; write np.where(mask, x, 0)"
+            "x[mask]",
+            "a mask picks out as many elements as are true; write np.where(mask, x, 0), or "
+            "x = np.where(mask, y, x) for x[mask] = y, and mask[:, None] for a mask of rows",
         )
     numbers = any([type(e) is int for e in pattern])
     if len(places) > 1 or (places and numbers):
@@ -55,10 +59,11 @@ def _followed(arrays: tuple[Any, ...], index: v.Index) -> tuple[Any, v.Index]:
 @v.getitem.implement
 def getitem_dask(x: DaskArray | np.ndarray, *arrays: Any, index: v.Index) -> Any:
     """Read elements by subscripting with slices, numbers, and one array of indices."""
-    places, index = _followed(arrays, index)
+    places, index = _followed(*_known(arrays, index))
     if places is None:
         return da.asarray(x)[index.join(())]
-    y = da.asarray(x)[index.join((places.reshape(-1),))]
+    # Dask confuses places with its own array of offsets of chunks, if their names are equal.
+    y = da.asarray(x)[index.join((places.reshape(-1) + 0,))]
     if places.ndim == 1:
         return y
     axis = _axes_of(index, x.ndim).index(v.Index.HOLE)
@@ -77,7 +82,7 @@ def take_dask(x: DaskArray, indices: Any, *, axis: int | None = None) -> Any:
 def _axes_of(index: v.Index, ndim: int) -> list[Any]:
     """Return the entries of an index, with slices for ``...`` and for omitted axes."""
     named = sum(1 for e in index if e is not None and e is not Ellipsis)
-    rest = [(slice, None, None, None)] * (ndim - named)
+    rest = [_ALL] * (ndim - named)
     entries: list[Any] = []
     for e in (*index, *(() if Ellipsis in index else (Ellipsis,))):
         entries += rest if e is Ellipsis else [e]
@@ -103,7 +108,22 @@ def _spread(x: Any, y: Any, arrays: tuple[Any, ...], index: v.Index) -> Any:
         y = _summed(y, places.reshape(-1), hole, x.shape[hole])
     ends = [(min(r[0], r[-1]), max(r[0], r[-1]) + 1) if r else (0, 0) for r in reads]
     widths = [(a, n - b) for (a, b), n in zip(ends, x.shape, strict=True)]
-    return pad_dask(y, 0, widths=widths) if any(map(any, widths)) else y
+    return _padded(y, widths) if any(map(any, widths)) else y
+
+
+_SMALL = 2**20
+"""The most bytes that are padded as one block: where many elements are read, pieces add up."""
+
+
+def _padded(y: Any, widths: list[tuple[int, int]]) -> Any:
+    """Pad by zeros: a small array that is one block along these axes stays one."""
+    pairs = [*zip(y.chunks, widths, strict=True)]
+    whole = tuple([(c[0] + sum(w),) if len(c) == 1 else c for c, w in pairs])
+    size = y.dtype.itemsize * math.prod(map(sum, whole))
+    if size > _SMALL or any([len(c) > 1 and any(w) for c, w in pairs]):
+        return pad_dask(y, 0, widths=widths)
+    of = functools.partial(of_blocks, "pad", widths=tuple(widths))
+    return da.map_blocks(of, y, 0, chunks=whole, dtype=y.dtype)
 
 
 def _reads(entries: list[Any], shape: Any) -> list[range]:
@@ -134,7 +154,7 @@ def _in_full(y: Any, entries: list[Any], lengths: list[int], places: Any) -> Any
 
 def _dilated(y: Any, axis: int, step: int) -> Any:
     """Insert zeros between the elements along an axis."""
-    gaps = da.broadcast_to(da.zeros((), y.dtype), (*y.shape, step - 1))
+    gaps = da.broadcast_to(da.zeros((), dtype=y.dtype), (*y.shape, step - 1))
     apart = da.concatenate([y[..., None], gaps], -1)
     apart = da.moveaxis(apart, -1, axis + 1)
     n = y.shape[axis] * step
@@ -172,9 +192,15 @@ def _block_sum(y: Any, places: Any, *, axis: int, length: int) -> Any:
 @v.scatter_add.implement
 def scatter_add_dask(x: DaskArray, y: Any, *arrays: Any, index: v.Index) -> Any:
     """Add y at the index to a copy of x; masks of NumPy are converted to indices."""
+    arrays, index = _known(arrays, index)
+    return x + _spread(x, y, arrays, index)
+
+
+def _known(arrays: tuple[Any, ...], index: v.Index) -> tuple[tuple[Any, ...], v.Index]:
+    """Return arrays and index with the places where NumPy's masks are true in place of these."""
     where = [_places(e) for e in index.join(arrays)]
     index, arrays = v.Index.split(tuple([e for some in where for e in some]))
-    return x + _spread(x, y, arrays, index)
+    return arrays, index
 
 
 def _places(entry: Any) -> tuple[Any, ...]:
@@ -186,10 +212,30 @@ def _places(entry: Any) -> tuple[Any, ...]:
 @v.put_at.implement
 def put_at_dask(x: DaskArray, y: Any, *arrays: Any, index: v.Index) -> Any:
     """Replace elements by a choice between x and y."""
-    if _followed(arrays, index)[0] is not None:
+    y = da.asarray(y).astype(x.dtype)
+    mask = _mask(x, y, arrays, index)
+    if mask is not None:
+        return da.where(mask, y, x)
+    known, where = _known(arrays, index)
+    places, _ = _followed(known, where)
+    if getattr(places, "ndim", 0) and not any([a.dtype == bool for a in arrays]):
         raise refusal(
             "x[places] = y",
             "of places that repeat, only their values tell which is written last; write np.where",
         )
-    written = _spread(x, np.ones((), dtype=bool), arrays, index)
-    return da.where(written, _spread(x, da.asarray(y).astype(x.dtype), arrays, index), x)
+    written = _spread(x, np.ones((), dtype=bool), known, where)
+    return da.where(written, _spread(x, y, known, where), x)
+
+
+def _mask(x: Any, y: Any, arrays: tuple[Any, ...], index: v.Index) -> Any:
+    """Return the mask of a write beside slices of all, if y is the same for all of its elements."""
+    if len(arrays) != 1 or arrays[0].dtype != bool or not arrays[0].ndim:
+        return None
+    (mask,) = arrays
+    entries = _axes_of(index, x.ndim - mask.ndim + 1)
+    at = entries.index(v.Index.HOLE)
+    behind = len(entries) - at - 1
+    whole = entries == [*[_ALL] * at, v.Index.HOLE, *[_ALL] * behind]
+    if whole and y.ndim <= behind and mask.shape == x.shape[at : at + mask.ndim]:
+        return mask[(..., *(None,) * behind)]
+    return None

@@ -8,7 +8,10 @@ a program is recorded.
 from __future__ import annotations
 
 import importlib
+import numbers
 from typing import Any
+
+import numpy as np
 
 from chainrules_py import NotDifferentiableError
 
@@ -27,7 +30,7 @@ _VALUES = "write x.compute() before, or leave it out"
 _REFUSED = {
     **dict.fromkeys(("svd", "svdvals", "qr", "lstsq", "pinv", "matrix_rank"), _MATRIX),
     **dict.fromkeys(("eig", "eigvals", "lu_factor", "qr_raw", "matrix_norm"), _MATRIX),
-    **dict.fromkeys(("real_if_close", "complex_outside", "bessel_i"), _VALUES),
+    **dict.fromkeys(("real_if_close", "complex_outside"), _VALUES),
     "bincount": "write np.sum(np.where(labels == k, weights, 0.0)) for each k",
     "linspace": "write start + (stop - start) * da.linspace(0, 1, n), with numbers there",
     "reduce": "write the loop, or chainrules_dask.map_reduce_grad over blocks",
@@ -72,6 +75,11 @@ def _found(space: Any, name: str) -> Any:
 
 
 linalg, fft = _Part(compat.linalg), _Part(compat.fft)
+
+
+def asarray(x: Any, /, **options: Any) -> Any:
+    """Convert to a Dask array; a list or number to NumPy's, whose values are known."""
+    return (np if isinstance(x, list | tuple | numbers.Number) else compat).asarray(x, **options)
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,7 @@ from chainrules_dask.array_types import check_known
 from chainrules_dask.namespace import refusal
 from chainrules_py import Primitive, Scalar
 from chainrules_py import ops as v
+from chainrules_py.extend import vander_standard
 from chainrules_py.ops import degeneracy_reports
 
 if TYPE_CHECKING:
@@ -63,13 +64,18 @@ def _along_cores(operation: Primitive[..., Any], signature: str) -> None:
         if "k)" in text and operands[-1].ndim == 1:  # one vector instead of columns
             text = text.replace(",k)", ")")
         cores = [side.count(",") + 1 for side in text.partition("->")[0].split("),(")]
-        for x, core in zip(operands, cores, strict=True):
-            if any([n > 1 for n in x.numblocks[x.ndim - core :]]):
+        for x, n in zip(operands, cores, strict=True):
+            if any([blocks > 1 for blocks in x.numblocks[x.ndim - n :]]):
                 raise refusal(
                     name,
-                    f"the last {core} axes of x have to lie in one chunk, as after "
-                    f"x.rechunk({dict.fromkeys(range(-core, 0), -1)})",
+                    f"the last {n} axes of x have to lie in one chunk, as after "
+                    f"x.rechunk({dict.fromkeys(range(-n, 0), -1)})",
                 )
+        letters = [  # loop axes are counted from the last one, and each core axis has its own
+            [*range(n - x.ndim, 0), *range(2 * k, 2 * k + n)]
+            for k, (x, n) in enumerate(zip(operands, cores, strict=True))
+        ]
+        operands = _unified(operands, letters)
         of = functools.partial(of_blocks, name, **options)
         made = of(*[np.ones((1,) * x.ndim, x.dtype) for x in operands])
         tuples = type(made) is not np.ndarray and results > 1
@@ -79,6 +85,12 @@ def _along_cores(operation: Primitive[..., Any], signature: str) -> None:
         return type(made)(*y) if tuples else y
 
     _enter(operation, cores_dask)
+
+
+def _unified(arrays: tuple[Any, ...], letters: list[list[int]]) -> tuple[Any, ...]:
+    """Return arrays with the same chunks along axes of the same letter."""
+    pairs = [part for pair in zip(arrays, letters, strict=True) for part in pair]
+    return tuple(core.unify_chunks(*pairs)[1])
 
 
 def _plain(of: Callable[..., Any], *operands: Any) -> tuple[Any, ...]:
@@ -131,8 +143,7 @@ def _along_axis(name: str, signature: str, axis: int, *operands: Any) -> Any:
     letters = [
         [-1 - k if a == axis % x.ndim else a for a in range(x.ndim)] for k, x in enumerate(arrays)
     ]
-    pairs = [part for pair in zip(arrays, letters, strict=True) for part in pair]
-    _, arrays = core.unify_chunks(*pairs)
+    arrays = _unified(arrays, letters)
     of = functools.partial(of_blocks, name, axis=-1)
     dtype = of(*[np.zeros((1,) * x.ndim, x.dtype) for x in arrays]).dtype
     axes = [(axis,)] * (len(arrays) + 1)
@@ -242,6 +253,12 @@ def eye_like_dask(
 _OTHERWISE: dict[Any, Callable[..., Any]] = {
     v.arange_like: lambda x, *, stop, start=0, step=1: da.arange(start, stop, step),
     v.astype: lambda x, *, dtype: x.astype(dtype),
+    v.vander: lambda x, *, columns, increasing=False: vander_standard(
+        x.astype(np.promote_types(x.dtype, int)), columns=columns, increasing=increasing
+    ),
+    v.bessel_i: lambda x, *, order: core.elemwise(
+        functools.partial(of_blocks, "bessel_i", order=order), x
+    ),
     v.copy: lambda x: x.copy(),
     v.to_device: lambda x, *, device: x,
     v.lift: lambda x, *, to: x,
@@ -261,7 +278,7 @@ def reshape_dask(x: DaskArray, *, shape: Any) -> Any:
     """Reshape, in two steps where Dask can only merge axes, or only split them."""
     check_known(x.shape)
     if not x.size and -1 not in shape:
-        return da.zeros(shape, x.dtype)
+        return da.zeros(shape, dtype=x.dtype)
     try:
         return x.reshape(shape)
     except NotImplementedError:

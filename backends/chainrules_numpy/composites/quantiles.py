@@ -96,7 +96,8 @@ def _quantiles(whole: int, *, skip_nan: bool) -> Callable[..., Any]:
         weights: Any = None,
     ) -> Any:
         q = _checked(q, x, whole)
-        if type_info(type(q)).is_array and namespace_of(type(q)) is not np:
+        info = type_info(type(q))
+        if info.is_array and info.namespace is not np and not info.by_operations:
             q = real_numbers(q, x)  # PyTorch would divide integers in single precision
         q = q if whole == 1 else q / whole
         return _quantile(x, q, axis, method, keepdims, weights, skip_nan=skip_nan)

@@ -83,6 +83,15 @@ def written(w, x):
     return np.sum(z**2)
 
 
+def written_by_masks(w, x):
+    z = x * w
+    z[z > 0.2] = 0.5
+    z[z[:, 0] < 0] = np.arange(6.0)
+    z[np.arange(40) == 3] = x[7:8] * w
+    z[:, [True, False] * 3] = x[:, :3]
+    return np.sum(z**2 * x)
+
+
 def filled(w, x):
     z = np.zeros(6, like=w)
     z[0] = w[1] * 2
@@ -90,6 +99,7 @@ def filled(w, x):
     return np.sum(z * z * x)
 
 
+W2, ZERO = da.from_array(W**2), da.from_array(np.array([0]))
 PROGRAMS = {
     "elementwise": lambda w, x: np.sum(np.tanh(x * w) ** 2 + np.exp(-x)),
     "operators": lambda w, x: ((x - w) / (1 + w**2)).sum(),
@@ -119,6 +129,13 @@ PROGRAMS = {
     "steps": lambda w, x: np.sum((x[::-2, 1::3] * w[1::3]) ** 2) + x[-1, 2] * w[0],
     "places": lambda w, x: np.sum(x[:, np.array([0, 0, 2])] * w[np.array([1, 1, 5])]),
     "table of places": lambda w, x: np.sum(w[np.array([[0, 1], [1, 5]])] ** 2) * x[0, 0],
+    "lists of places": lambda w, x: (
+        np.sum(np.broadcast_to(x[:5][[0]], (3, 6)) ** 2)
+        + np.sum(x[:, None, [1, 0]] ** 2)
+        + np.sum(np.take(w[:3], [0]) * np.take(x, 2, axis=0) ** 2)
+    ),
+    "a place in the graph": lambda w, x: np.sum(x[da.argmax(W2)] * w) + np.sum(x[:5][ZERO] ** 2),
+    "known masks": lambda w, x: np.sum(x[np.arange(40) % 3 == 0] ** 2 * w[[True] * 6]),
     "concatenate": lambda w, x: np.sum(np.concatenate([x * w, x - w]) ** 3),
     "stack": lambda w, x: np.sum(np.stack([w, w * 2]) @ x.T),
     "reshape": lambda w, x: np.sum((x * w).T.reshape(-1)[7:] ** 2),
@@ -137,8 +154,14 @@ PROGRAMS = {
     "slogdet": lambda w, x: np.linalg.slogdet((x.T @ (x * w**2)).rechunk(-1))[1],
     "solve": lambda w, x: np.sum(np.linalg.solve((x.T @ x).rechunk(-1), w.rechunk(-1))),
     "writes": written,
+    "writes by masks": written_by_masks,
     "a buffer that is filled": filled,
     "made like it": lambda w, x: np.sum((np.eye(6, like=w) * w) @ np.arange(6.0, like=w)) * x[0, 0],
+    "chunks as they are": lambda w, x: np.sum(x.rechunk(x.chunks) * w) * x.npartitions,
+    "functions of other keywords in Dask": lambda w, x: np.sum(
+        w * np.nanargmax(x, axis=0) * np.isin(np.round(x[0]), [0, 1])
+    ),
+    "Bessel function": lambda w, x: np.sum(np.i0(x * w)),
     "float32": lambda w, x: np.sum(x.astype(np.float32) * w),
     "complex": lambda w, x: np.sum(np.abs(np.exp(1j * x) * w - x) ** 2),
 }
@@ -168,6 +191,8 @@ def test_program_is_lazy_and_has_the_derivatives_of_numpy(name, computed):
 
 
 BY_HAND = {
+    "a place in the graph": lambda w, x: np.sum(x[0] * w) + np.sum(x[:1] ** 2),
+    "chunks as they are": lambda w, x: np.sum(x * w) * 12,
     "function of Dask's that is made of NumPy's": lambda w, x: (
         np.linalg.norm(x * w) + np.sin(w).sum()
     ),
@@ -205,6 +230,60 @@ def test_gradients_keep_the_chunks_of_the_program():
     assert grad(lambda x: np.sum(np.sin(x)))(x).chunks == x.chunks
 
 
+def strided(x):
+    z = x * 1
+    z[::2] = 2
+    return z
+
+
+DTYPES = {
+    "large power": (lambda x: np.float_power(x, 25), [7, 2], "i8"),
+    "negative power": (lambda x: np.float_power(x, -2), [7, 2], "i8"),
+    "power of float32": (lambda x: np.float_power(x, [2, 1]), [1e20, 2], "f4"),
+    "absolute value": (np.fabs, [-128, 3], "i1"),
+    "step": (lambda x: np.heaviside(x, 1), [-1, 0], "i8"),
+    "strided write": (strided, [1, 2, 3], "c8"),
+    "reshape of nothing": (lambda x: np.reshape(x[:0], (0, 3)), [1, 2], "f4"),
+    "percentiles": (lambda x: np.percentile(x[:1], [10, 40], axis=0), [1, 2], "f4"),
+    "vander": (lambda x: np.vander(x, 3), [1, 2], "f4"),
+}
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_dtype_is_that_of_numpy(name):
+    f, numbers, dtype = DTYPES[name]
+    x = np.array(numbers, dtype)
+    lazy = da.from_array(x, chunks=1)
+    y, expected = jvp(f, (lazy,), (lazy,))[0], f(x)
+    assert y.dtype == y.compute().dtype == expected.dtype
+    np.testing.assert_array_equal(y, expected)
+
+
+def test_matrices_may_have_other_chunks_than_right_sides():
+    a = np.random.default_rng(0).standard_normal((5, 3, 3)) + 5 * np.eye(3)
+    lazy = da.from_array(a, chunks=(2, 3, 3))
+    b = da.from_array(a[:, :, :1], chunks=(3, 3, 1))
+    f = lambda a, b: np.sum(np.linalg.solve(a, b) ** 2)
+    close(grad(f, (0, 1))(lazy, b), grad(f, (0, 1))(a, a[:, :, :1]))
+    close([grad(lambda b: f(lazy, b))(lazy)], [grad(lambda b: f(a, b))(a)])
+
+
+def tasks_of_elements(n):
+    def f(x):
+        z = np.zeros_like(x, shape=(n,))
+        for i in range(n):
+            z[i] = x[i] * 2
+        return np.sum(z**2)
+
+    slope = grad(f)(da.arange(float(n), chunks=n))
+    np.testing.assert_array_equal(slope, 8 * np.arange(n))
+    return len(slope.__dask_graph__())
+
+
+def test_tasks_grow_with_the_elements_that_are_written():
+    assert tasks_of_elements(32) < 2.2 * tasks_of_elements(16)
+
+
 def test_a_structure_of_parameters(computed):
     params = {"w": lazy_w(), "b": 0.5}
     f = lambda p, x: np.sum(np.tanh(x @ p["w"] + p["b"]))
@@ -232,10 +311,8 @@ KNOWN_NOT = lazy_w()[lazy_w() > 0]
 
 REFUSED = {
     "mask": (lambda x: np.sum(x[MASK]), "np.where"),
-    "write by mask": (lambda x: written_at(x, MASK), "np.where"),
     "flag": (lambda x: np.sum(x[True]), "x[None]"),
     "several places": (lambda x: np.sum(x[np.array([0, 1]), np.array([1, 2])]), "x[places]"),
-    "place": (lambda x: np.sum(x[da.argmax(da.ones(3))]), "compute"),
     "write at places": (lambda x: written_at(x, np.array([0, 0])), "np.where"),
     "svd": (lambda x: np.sum(np.linalg.svd(x)[1]), "x.compute"),
     "qr": (lambda x: np.sum(np.linalg.qr(x)[1]), "x.compute"),
@@ -251,7 +328,14 @@ REFUSED = {
     "da.stack": (lambda x: np.sum(da.stack([x, x])), "np.stack"),
     "da.einsum": (lambda x: da.einsum("ij->", x), "np.einsum"),
     "da.dot": (lambda x: np.sum(da.dot(lazy_x().T, x)), "np.dot"),
-    "da.asarray": (lambda x: np.sum(da.asarray(x)), "np.asarray"),
+    "da.asarray": (lambda x: np.sum(da.asarray(x)), "; use x"),
+    "da.cumsum": (lambda x: np.sum(da.cumsum(x, axis=0)), "use np.cumsum(x, axis=0)"),
+    "da.linalg.inv": (lambda x: np.sum(da.linalg.inv(x)), "use np.linalg.inv(x)"),
+    "da.fft.fft": (lambda x: np.sum(da.fft.fft(x)), "use np.fft.fft(x)"),
+    "write of one traced value by mask": (
+        lambda x: written_at(x, MASK, x[0, 0]),
+        "np.where(mask, y",
+    ),
     "da.from_array": (lambda x: np.sum(da.from_array(x)), "NumPy's functions"),
     "da.reshape": (lambda x: np.sum(da.reshape(x, (-1,))), "np.reshape"),
     "da.std": (lambda x: da.std(x), "np.std"),
@@ -261,8 +345,8 @@ REFUSED = {
 }
 
 
-def written_at(x, where):
-    x[where] = 0.0
+def written_at(x, where, y=0.0):
+    x[where] = y
     return np.sum(x)
 
 
