@@ -397,8 +397,9 @@ def in_flat(line: Line) -> str | None:
     name, x = ast.unparse(part.value), line.argument
     at = "..." if part is line.node else ast.unparse(line.node.slice)  # type: ignore[union-attr]
     known = line.resolved(line.stored)
-    dtype = _precision(getattr(line.resolved(part.value), "dtype", None), known)
-    made = f"{name} = {name} + np.zeros_like({x}, shape={name}.shape{dtype * _is_whole(known)})"
+    own = getattr(line.resolved(part.value), "dtype", None)
+    dtype = _precision(own, known) * _widens(own, known)
+    made = f"{name} = {name} + np.zeros_like({x}, shape={name}.shape{dtype})"
     return f"write {made}, and {name}.ravel()[{at}] = {ast.unparse(line.stored)}"
 
 
@@ -480,10 +481,17 @@ def _is_whole(x: Any) -> bool:
     return getattr(_dtype(x), "kind", "") in ("b", "i", "u")
 
 
+def _widens(own: Any, x: Any) -> bool:
+    """Return whether zeros like x, added to a buffer, hold nothing traced or change its dtype."""
+    of = _dtype(x)
+    alike = getattr(own, "kind", None) == getattr(of, "kind", "")
+    return _is_whole(x) or (alike and np.result_type(own, of) != own)
+
+
 def _precision(own: Any, like: Any) -> str:
     """Return what to write for a buffer's dtype where `numpy.zeros_like` would take another."""
-    kind, name = getattr(own, "kind", ""), getattr(own, "name", "")
-    if kind == "c" or (kind == "f" and _dtype(like) not in (own, None)):
+    kind, name, of = getattr(own, "kind", ""), getattr(own, "name", ""), _dtype(like)
+    if kind == "c" or (kind == "f" and of is not None and of != own):
         return ", dtype=" + {"float64": "float", "complex128": "complex"}.get(name, f"np.{name}")
     return ", dtype=float" * (kind in ("b", "i", "u"))
 
@@ -535,10 +543,10 @@ def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
         return f"make the whole array as {whole} = {whole} + {zeros} before {name} is taken of it"
     plain = isinstance(buffer, np.ndarray | None) and not isinstance(buffer, np.matrix)
     array = name if plain or hasattr(buffer, "to_numpy") else f"np.asarray({name})"
-    own = f"{name}.shape" if plain or hasattr(buffer, "shape") else f"len({name})"
-    x = seen.get(of)
-    dtype = _precision(getattr(buffer, "dtype", None), x)
-    kept = f"{array} + np.zeros_like({like}, shape={own}{dtype * _is_whole(x)})"  # may be repeated
+    size = f"{name}.shape" if plain or hasattr(buffer, "shape") else f"len({name})"
+    x, own = seen.get(of), getattr(buffer, "dtype", None)
+    dtype = _precision(own, x)
+    kept = f"{array} + np.zeros_like({like}, shape={size}{dtype * _widens(own, x)})"
     if name not in seen and (isinstance(target, ast.Name) or hasattr(buffer, "to_numpy")):
         return f"write b = {kept} once, before it is written to, and b for {name}"
     shape = _shape(line, name)
@@ -683,7 +691,7 @@ def _black_box(line: Line) -> str | None:
         return f"make it an operation, f = {_ENGINES[engine]}.import_rule({of})"
     if root in _SHOWS:
         return f"use {line.with_constant()}, which is a constant"
-    if root in _LABELS or (isinstance(function, type) and name != "it"):
+    if root in _LABELS or (isinstance(function, type) and name != "it" and not _foreign(line)):
         return f"write {name} with NumPy's functions of {line.argument}"
     copied = _operation(line) if function is not None and name != "it" else None
     return _installed(line) or copied or _in_words(line)
@@ -797,21 +805,24 @@ def alike(line: Line) -> str | None:
     if library in _OF_OPERATIONS and hasattr(ops, called.attr):
         call = f"v.{called.attr}({', '.join(line.arguments)})"
         return f"use {call}, after 'from chainrules_py import ops as v'"
-    root, _, inner = module.__name__.replace("jax.numpy", "jax").partition(".")
+    root, _, inner = re.sub("(?<=jax).numpy|(?<=dask).array", "", module.__name__).partition(".")
     rest = f", and np for {re.sub('.(linalg|fft)$', '', ast.unparse(called.value))} throughout"
+    rest *= root != "dask"  # Dask's functions that make arrays take chunks
     if root in _ARRAYS and called.attr in (*_MAKERS, "as_tensor", "from_numpy", "tensor"):
         listed = isinstance(call.args[0], (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
         return f"use {ast.unparse(stacked_list(call.args[0]) if listed else call.args[0])}{rest}"
     home = f"np.{inner}." if inner in ("linalg", "fft") else "np."
     known = getattr(getattr(np, inner, np), called.attr, None)
-    if call.keywords or not (callable(known) if root in _ARRAYS else isinstance(known, np.ufunc)):
+    shared = all([each.arg in ("axis", "keepdims") for each in call.keywords])
+    if not shared or not (callable(known) if root in _ARRAYS else isinstance(known, np.ufunc)):
         return None
-    return f"use {home}{called.attr}({', '.join(line.arguments)}){rest * (root in _ARRAYS)}"
+    given = ", ".join([*line.arguments, *map(ast.unparse, call.keywords)])
+    return f"use {home}{called.attr}({given}){rest * (root in _ARRAYS)}"
 
 
 _OF_OPERATIONS = ("array_api_strict", "mlx")
 """Libraries whose arrays NumPy's functions convert to its own."""
-_ARRAYS = ("cupy", "jax", "mlx", "tensorflow", "torch")
+_ARRAYS = ("cupy", "dask", "jax", "mlx", "tensorflow", "torch")
 """Libraries whose functions have the names and meanings of NumPy's."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import array
 import ast
 import cmath
+import copy
 import ctypes
 import linecache
 import math
@@ -335,6 +336,21 @@ def _roots(line: Line) -> str:
     return filled(f"use np.sort({write})", p)
 
 
+def _of_stored(advice: Any) -> Any:
+    """Return advice that makes numbers of stored values whose gradient is over."""
+
+    def given(line: Line) -> str | None:
+        call: Any = copy.deepcopy(line.node)
+        goes_on = [outer for *_, outer in line.over()]
+        if not goes_on or any(goes_on) or not call.args:
+            return suggestion(advice, line)
+        numbers = f"[float(v) for v in {ast.unparse(call.args[0])}]"
+        call.args[0] = ast.parse(numbers, mode="eval").body
+        return f"use {ast.unparse(call)}, which is a constant"
+
+    return given
+
+
 _SQUARES, _ONE = "np.sum((np.stack({0}) - {1}) ** 2)", ", ddof=1"
 INSTEAD: dict[Any, Any] = {
     np.array: _array("np.copy({0})"),
@@ -416,7 +432,8 @@ INSTEAD: dict[Any, Any] = {
     },
 }
 for _f, _line in INSTEAD.items():
-    advise(_f, closed_off(_line))
+    _is_mean = getattr(_f, "__module__", None) == "statistics"
+    advise(_f, closed_off(_of_stored(_line) if _is_mean else _line))
 
 
 _STARTS = {"initial", "left", "right"}

@@ -473,7 +473,11 @@ def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, 
             held = held or bool(find_tracers(tuple(trace.tb_frame.f_locals.values())))
             if held and (write := advised_at(found)):
                 return found, write
-    return None
+    # The program may have given a library's function itself to an engine.
+    outer = Line([*tracebacks_of(error)][-1].tb_frame)
+    write = remedy(outer, error, last=True) if held and line is None else None
+    outer.node = None  # its call is not the one that takes plain values
+    return None if write is None else (outer, write)
 
 
 def _known() -> set[str]:
@@ -544,11 +548,14 @@ def _found_at(line: Line, roots: set[str]) -> str | None:
     A callable that has none for the line leaves it to the functions that its function calls.
     """
     for frame in line.library:
-        if root_module(frame) in roots:
+        known = root_module(frame) in roots
+        if known:
             see_roots({root_module(frame)})
             see_about(str(frame.f_globals.get("__name__", "")))
-        # A wrapper that many functions share holds the wrapped function in a local.
-        codes = [frame.f_code, *map(_code_of, filter(callable, frame.f_locals.values()))]
+        # A wrapper that many functions share holds the wrapped function in a local, and one of
+        # another library in its closure: its other locals may hold what it does not call.
+        held = map(frame.f_locals.get, frame.f_locals if known else frame.f_code.co_freevars)
+        codes = [frame.f_code, *map(_code_of, filter(callable, held))]
         if found := [text for code in codes if (text := suggestion(_advice.get(code), line))]:
             return found[0]
     return suggestion(_advice_of(line.function), line)

@@ -59,8 +59,7 @@ def explain_error(error: BaseException, made: Objects | None = None) -> None:
     """
     try:
         _explain(error, made is not None)
-        noted = isinstance(error, ChainRulesError) or hasattr(error, "__notes__")
-        if made is not None and not noted:
+        if made and not (isinstance(error, ChainRulesError) or hasattr(error, "__notes__")):
             made.explain(error)
     except ChainRulesError as better:
         error = better
@@ -76,12 +75,11 @@ def _explain(error: BaseException, held: bool) -> None:
     ):
         cause.__suppress_context__ = True  # the library's error says less than the tracer's
         raise cause.with_traceback(error.__traceback__)
-    of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
-    kinds = Exception if held else of_plain  # objects may cause any error
     # A library that ours called, and that calls the program, was not given what the error is about.
     of = ["our" if _is_ours(t) else str(is_of_library(t.tb_frame)) for t in tracebacks_of(error)]
     theirs = cause is None and re.search("our(True)+(our)*False(our|False)*$", "".join(of))
-    broken = isinstance(error, kinds) and not (
+    of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
+    broken = (held or isinstance(error, of_plain)) and not (  # objects may cause any error
         theirs or isinstance(error, (ChainRulesError, RecursionError))
     )
     if broken and not re.search(_MISCALLED, str(error)) and (found := instead_for(error, held)):

@@ -39,10 +39,11 @@ _tracer_namespace: list[Any] = []
 _lock = Lock()
 
 # A subclass that redefines one of these computes differently from its base: the base's rules are
-# wrong for it (np.matrix), so it is a separate type until it is registered.
+# wrong for it (np.matrix), so it is a separate type until it is registered. In-place operators
+# change no other result; a tracer of such a class refuses them.
 _OPERATORS = "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift"
 _ARITHMETIC = (
-    *[f"__{how}{op}__" for op in _OPERATORS.split() for how in ("", "r", "i")],
+    *[f"__{how}{op}__" for op in _OPERATORS.split() for how in ("", "r")],
     "__array_ufunc__", "__array_function__", "__getitem__", "__neg__", "__abs__", "__pos__",
     "__invert__", "__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__",
 )  # fmt: skip
@@ -133,11 +134,9 @@ class TypeInfo:
         self.is_plain_number &= payload is bool or not _differ(payload, kin)
         self.base = base
         self.namespace = stated.namespace
-        at_home = self.is_array and number_home(payload) is None
-        self.home = self.namespace if at_home else None
+        self.home = self.namespace if self.is_array and number_home(payload) is None else None
         self.zero_d_type = next((_zero_d[b] for b in payload.__mro__ if b in _zero_d), payload)
-        derived = self.is_array and base not in (None, payload)
-        self.is_foreign = derived and _differ(payload, base)
+        self.is_foreign = self.is_array and base not in (None, payload) and _differ(payload, base)
         names = [f"{base.__module__}.{base.__qualname__}" for base in payload.__mro__]
         self.refusal = next((_refused[name] for name in names if name in _refused), None)
         self.has_device = stated.devices
@@ -427,5 +426,4 @@ def alike(classes: Collection[type]) -> bool:
 def finite_test(classes: tuple[type, ...]) -> Callable[[Any], bool] | None:
     """Find the test of whether results of operands of these classes are finite, or None."""
     shaped = [cls for cls in classes if cls not in (int, float)]
-    known = shaped and all([cls in finite_tests for cls in shaped])
-    return finite_tests[hosted(shaped)] if known else None
+    return finite_tests[hosted(shaped)] if shaped and finite_tests.keys() >= {*shaped} else None

@@ -395,6 +395,9 @@ TOLD = {
     "grad(grad(np.sum))(TWO)": "write hessian(sum)",
     "grad(put_in)(TWO)": "make it as b = np.zeros_like(x, shape=2)",
     "grad(put_in)(np.ones(2, np.float32))": "make it as b = np.zeros_like(x, shape=2, dtype=float)",
+    "grad(put_in_narrow)(TWO)": (
+        "write b = b + np.zeros_like(x, shape=b.shape, dtype=np.float32) before it is written to"
+    ),
     "grad(lambda x: np.sin(x, 'x'))(TWO)": "leave 'x' out: the argument after the operands is an a",
     "grad(lambda p: np.sum(p['w']))(TWO)": "pass a dict of arrays",
     "grad(np.sum)(np.ma.masked_array(TWO))": "np.where(mask, 0.0, x)",
@@ -427,7 +430,7 @@ TOLD = {
     "stored()": "write kept[:] = [ignore_derivatives(y) for y in kept] after the gradient",
     "stored_by_name()": "write best['w'] = ignore_derivatives(best['w']) after the gradient",
     "stored_globally()": "write LAST = ignore_derivatives(LAST) after the gradient, where it is",
-    "stored_in_steps()": "h = ignore_derivatives(h) directly after the line that gives h this value",
+    "stored_in_steps()": "h = ignore_derivatives(h) directly after the line that gives h this",
     "grad(lambda w: worded(w))(TWO)": "use np.dot(table.select_dtypes('number').to_numpy(), w)",
     "grad(located)(TWO)": (
         "write b = t.loc[:, 'a'].to_numpy() + np.zeros_like(x, shape=len(t)), and b[0] = x[0]"
@@ -648,6 +651,12 @@ def compiled(f):
 
 
 LOG = []
+
+
+def put_in_narrow(x):
+    b = np.ones(2, np.float32)
+    b[0] = x[0]
+    return np.sum(b)
 
 
 def put_in(x):
@@ -1019,6 +1028,12 @@ def test_a_stored_loss_is_plain_where_a_number_is_wanted():
         ChainRulesError, match=r"losses\[0\], a traced float64 scalar, was used after the grad"
     ):
         losses[0] * 0.9
+    program = "statistics.stdev(losses)"
+    linecache.cache["model.py"] = len(program), None, [program], "model.py"
+    with pytest.raises(ChainRulesError) as error:
+        eval(compile(program, "model.py", "eval"), {"statistics": statistics, "losses": losses})
+    mended = mended_by(error.value, program)
+    assert eval(mended, {"statistics": statistics, "losses": losses}) == 0.0
 
 
 def test_running_means_and_warm_starts_of_constants():

@@ -545,8 +545,9 @@ def entropy(dist: Any, *args: Any, **options: Any) -> Any:
 
 def _standard_entropy(dist: Any, shapes: tuple[Any, ...]) -> Any:
     function, is_own = type(dist)._entropy, _is_own(dist, "_entropy")
-    by_sums = _general(dist) is scipy.stats.rv_discrete and not is_own
-    if by_sums or dist.name in ("binom", "hypergeom"):
+    if dist.name in ("binom", "hypergeom") or (
+        _general(dist) is scipy.stats.rv_discrete and not is_own
+    ):
         return v.sum(v.entr(_probabilities(dist, shapes)[1]), axis=-1)
     if not is_own:
         reject(f"SciPy integrates the entropy of {dist.name}, which has no derivative here")
@@ -587,17 +588,17 @@ def rvs(dist: Any, *args: Any, **options: Any) -> Any:
 
 def fit(dist: Any, data: Any, *args: Any, **options: Any) -> Any:
     """Fit the parameters to data; their derivatives are those of the maximum likelihood."""
-    held = {k: x for k, x in options.items() if k[0] == "f" and k not in ("floc", "fscale")}
-    if (
-        options.get("method", "MLE").lower() != "mle"
-        or any(map(varies, (*args, *options.values())))
-        or held
-    ):
+    # The maximum does not depend on where the search for it begins.
+    options = {k: x if k[0] == "f" else readable(x) for k, x in options.items()}
+    held = [k for k in options if k[0] == "f" and k not in ("floc", "fscale")]
+    if options.get("method", "MLE").lower() != "mle" or any(map(varies, options.values())) or held:
         reject(
-            "fit of data that are differentiated takes floc, fscale and first guesses alone",
+            "fit of data that are differentiated takes constant floc, fscale and first guesses "
+            "alone; for a floc=a that varies take fit(x - a, floc=0) and its loc plus a, for such "
+            "an fscale=b fit(x / b, fscale=1) and its loc and scale times b",
             UnsupportedKeywordError,
         )
-    x, known = array_of(data), dist.fit(readable(data), *args, **options)
+    x, known = array_of(data), dist.fit(readable(data), *map(readable, args), **options)
     if dist.name == "norm":
         loc, scale = options.get("floc", v.mean(x)), options.get("fscale")
         scale = v.sqrt(v.mean((x - loc) ** 2)) if scale is None else scale

@@ -22,10 +22,12 @@ from chainrules_py import MutationError, TracerError, space
 from chainrules_py.extend import (
     ArrayLike,
     Cache,
+    Line,
     Tracer,
     as_result,
     asks_first,
     call_native,
+    caller,
     captured,
     describe,
     find_tracers,
@@ -43,8 +45,10 @@ from chainrules_py.extend import (
     read_for,
     refuse_exchange,
     refuse_plain,
+    remedy,
     set_class,
     share_memory,
+    told,
     type_info,
     untraced,
 )
@@ -411,14 +415,12 @@ def write_back(x: Any) -> None:
     while view.parent is not None:
         if view.layout is not LIKE:
             unlike.append(x)
-        parent = view.parent
-        pattern = view.pattern
+        parent, pattern = view.parent, view.pattern
         if pattern is None:
             replace_value(parent, written_through(parent, x, *view.how))
         elif not parent._put(pattern, (), x):
             replace_value(parent, store(parent, x, index=pattern))
-        view = _mark_written(parent, but=x)
-        x = parent
+        view, x = _mark_written(parent, but=x), parent
     for x in unlike:  # read again, so that its layout is NumPy's if the array's layout is
         _outdate(x)
 
@@ -548,11 +550,21 @@ def assign(x: Any, z: Any, natively: Callable[[Any], Any]) -> None:
 
 
 def in_place(
-    operation: Callable[[Any, Any], Any], native: Callable[[Any, Any], Any]
+    name: str, operation: Callable[[Any, Any], Any], native: Callable[[Any, Any], Any]
 ) -> Callable[[Any, Any], Any]:
     """Return the method ``__iadd__`` for ``__add__``."""
 
     def method(self: Any, other: Any) -> Any:
+        mine, base = (info := type_info(type(self))).dispatch_type, info.base
+        if base and getattr(mine, name, None) is not getattr(base, name, None):
+            line, cls = Line(caller()), mine.__qualname__
+            raise TracerError(
+                told(
+                    f"{cls} has its own {name}, which is not traced",
+                    line,
+                    f"{remedy(line) or 'write y = y * x for y *= x'}, if {cls} computes the same",
+                )
+            )
         if asks_first(self, other):
             return NotImplemented  # so that x becomes the other library's array
         other = read_for(self, other)
@@ -587,7 +599,7 @@ class Writable(ArrayLike):
     __slots__ = ()
     joins_objects = True
     array_members: ClassVar = {"__setitem__": set_item} | {
-        name: in_place(*pair) for name, pair in in_place_operators.items()
+        name: in_place(name, *pair) for name, pair in in_place_operators.items()
     }
     payload: Any
     state: ClassVar[tuple[str, ...]]
@@ -685,16 +697,16 @@ class Writable(ArrayLike):
         """Call a ufunc with ``out``; NumPy also calls one for ``plain += x``."""
         if len(keywords["out"]) > 1:
             return call_native(ufunc, operands, keywords)
-        (target,) = keywords["out"]
-        rest = {name: value for name, value in keywords.items() if name != "out"}
+        (target,), rest = keywords["out"], {k: y for k, y in keywords.items() if k != "out"}
         # Two concern the target, not the value; NumPy's own ``var`` passes both.
         how = {k: y for k, y in rest.items() if k not in ("subok", "casting")}
         if not isinstance(target, ArrayLike):
             if objects and joined(target) is not target and target.ndim:
                 return put_elements(target, ufunc(*operands, **how))
             # A comparison has no derivative; where it is recorded, it may not be written.
+            full = {k: True if k == "where" else y for k, y in how.items()}
             if kind_of(target) == "bool" and (
-                type_info(z := type(ufunc(*operands, **how | {"where": True}))).dispatch_type is z
+                type_info(z := type(ufunc(*operands, **full))).dispatch_type is z
             ):
                 return ufunc(*map(innermost, operands), out=target, **rest)
             refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))
@@ -713,8 +725,7 @@ class WritableOnTape(Writable, BareVariable):
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
         """Record a write whose result is the memory that was written to."""
-        tape = self.tape
-        traced = issubclass(type(value), Tracer)
+        tape, traced = self.tape, issubclass(type(value), Tracer)
         mine = traced and getattr(value, "tape", None) is tape
         y = value.payload if mine else value
         asks = arrays or issubclass(type(y), Tracer) or type_info(type(y)).host is not None
@@ -778,8 +789,7 @@ def _find_put(
     classes: tuple[type, ...], mine: bool, operands: tuple[Any, ...], pattern: Any
 ) -> Any:
     """Return the pull of `store` for these types; None if its rule is not linear."""
-    table = _puts.open()
-    wanted = (True, mine, *[False] * (len(classes) - 2))
+    table, wanted = _puts.open(), (True, mine, *[False] * (len(classes) - 2))
     # The write is done, and only the record is needed.
     bound = WritableOnTape.tracing.find(store, _unchanged, classes, wanted)[1]
     pull = (

@@ -280,9 +280,7 @@ class Recalled:
     whole = False
 
     def __init__(self, start: int, save: Save, packing: Packing | None) -> None:
-        self.start = start
-        self.policy = Policy(save)
-        self.packing = packing
+        self.start, self.policy, self.packing = start, Policy(save), packing
         self.records: dict[int, tuple[Any, Any, list[Any] | None]] = {}
         self.calls: dict[int, KeptCall] = {}
         self.values: dict[int, Any] = {}

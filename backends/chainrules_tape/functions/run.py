@@ -227,7 +227,9 @@ class Run:
         link = self.link_of(y)
         if link is not None:  # the most frequent case
             self.y = self.value = y.payload if is_number else handed_out(y)
-            self.y_tree, self.y_leaves, self.outputs = LEAF, [self.y], [link]
+            self.y_tree = LEAF
+            self.y_leaves = [self.y]
+            self.outputs = [link]
             return
         self.y, self.y_tree, self.y_leaves, self.outputs = self._apart(y, f)
         self.value = self._outside(self.y, self.y_tree, self.y_leaves)

@@ -93,6 +93,45 @@ def test_the_function_that_the_program_called_is_the_one_advised(library):
     ]
 
 
+PACKAGE = """
+import numpy as np
+
+def fill(x, draw=np.random.default_rng(0).integers):
+    y = np.zeros(len(x))
+    y[:] = x
+    return y
+
+def converted(x):
+    return np.array(x, dtype=float, copy=False)
+"""
+
+DIRECT = """
+import boxlib
+import numpy as np
+from chainrules_tape import grad, jacobian
+
+for of in (lambda: grad(lambda x: np.sum(boxlib.fill(x)))(np.ones(2)),
+           lambda: jacobian(boxlib.converted)(np.ones(2))):
+    try:
+        of()
+    except Exception as error:
+        print(type(error).__name__, str(error).splitlines()[-1])
+"""
+
+
+def test_a_package_without_advice_is_made_an_operation(tmp_path):
+    """Whatever it holds and does not call; also if it is given to an engine itself."""
+    home = tmp_path / "site-packages"
+    home.mkdir()
+    (home / "boxlib.py").write_text(PACKAGE)
+    (tmp_path / "program.py").write_text(f"import sys; sys.path.append({str(home)!r})\n{DIRECT}")
+    run = [sys.executable, str(tmp_path / "program.py")]
+    said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
+    filled, converted = said
+    assert "TracerError   make it an operation, op = primitive(lambda x: boxlib.fill(x))" in filled
+    assert "TracerError   make it an operation (converted takes plain values, at site-" in converted
+
+
 def test_functions_of_scipys_are_found_by_their_modules():
     special = pytest.importorskip("scipy.special")
     from chainrules_py.primitives.plugins import module_of

@@ -731,6 +731,16 @@ def test_a_normal_distribution_is_fitted_by_its_formula(n):
     np.testing.assert_allclose(scale, (x - x.mean()) / n / x.std(), rtol=1e-9, atol=1e-12)
 
 
+def test_a_fit_takes_first_guesses_of_its_data():
+    x = np.array([0.4, 1.1, 1.7, 2.9, 0.8])
+    fitted = lambda x: scipy.stats.gamma.fit(x, np.mean(x), floc=0.0, scale=np.std(x))[2]
+    truth = [(fitted(x + 1e-5 * e) - fitted(x - 1e-5 * e)) / 2e-5 for e in np.eye(5)]
+    with chainrules_scipy.install():
+        np.testing.assert_allclose(grad(fitted)(x), truth, rtol=1e-6)
+        with pytest.raises(ChainRulesError, match=r"fit\(x - a, floc=0\)"):
+            grad(lambda x: scipy.stats.gamma.fit(x, floc=0.1 * x[0])[2])(x)
+
+
 @pytest.mark.parametrize(
     "f, line",
     [

@@ -367,6 +367,7 @@ def test_a_ufunc_writes_no_value_of_an_inner_level_to_an_outer_buffer(outer, inn
         lambda x: np.place(np.zeros(6), LINE > 1, x),
         lambda x: np.put_along_axis(np.zeros(6), np.array([1]), x[0], 0),
         lambda x: np.zeros(6).fill(x[0]),
+        lambda x: np.matmul(x, x, out=np.zeros((), bool), casting="unsafe"),  # takes no where=
     ],
 )
 def test_writing_to_a_plain_array_says_what_to_write(f):
@@ -375,7 +376,7 @@ def test_writing_to_a_plain_array_says_what_to_write(f):
             run(f)(LINE)
         refusal = error.value.__cause__ or error.value
         assert isinstance(refusal, TracerError)
-        assert re.search("np.zeros_like|ignore_derivatives|use np.add\\(x, 1.0\\)", str(refusal))
+        assert re.search("np.zeros_like|ignore_derivatives|use np.(add|matmul)\\(x, ", str(refusal))
 
 
 @pytest.mark.parametrize("write", [lambda x, m: np.greater(x, 1.0, out=m), np.signbit])
@@ -660,6 +661,23 @@ def test_a_users_rule_for_writing_is_used():
 
     np.testing.assert_array_equal(np.asarray(grad(f)(x)), np.full(6, 100.0))
     assert jvp(f, (x,), (x,))[1] == pytest.approx(100.0 * LINE.sum())
+
+
+class Observed(np.ndarray):
+    """A subclass whose in-place product is its own."""
+
+    def __imul__(self, y):
+        self += y
+        return self
+
+
+def test_an_own_in_place_operator_is_refused_of_what_is_traced_alone():
+    c = LINE.view(Observed)
+    np.testing.assert_array_equal(grad(lambda x: np.sum(c * x**2))(np.ones(6)), 2.0 * LINE)
+    for run in (grad, lambda f: lambda x: jvp(f, (x,), (x,))):
+        for f in (lambda x: operator.imul(c * x, 2.0)[0], lambda x: operator.imul(x, c)[0]):
+            with pytest.raises(TracerError, match="Observed has its own __imul__"):
+                run(f)(c)
 
 
 def test_cotangents_of_which_some_are_traced_and_some_are_not():
