@@ -32,8 +32,7 @@ class Problem:
     """A system of equations in real coordinates, on the last axis of an array."""
 
     def __init__(self, system: System) -> None:
-        self.system = system
-        self.coordinates = system.coordinates
+        self.system, self.coordinates = system, system.coordinates
         self.start: Array = self.coordinates.flat(system.start)
 
     def built(self, x: Array) -> Any:

@@ -172,9 +172,7 @@ class Program:
     )
 
     def __init__(self, operation: Operation, treedef: TreeDef, options: dict[str, Any]) -> None:
-        self.operation = operation
-        self.treedef = treedef
-        self.options = options
+        self.operation, self.treedef, self.options = operation, treedef, options
         self.avals = functools.cache(self._avals)
         self._rules: dict[Any, Rule | None] = {}
         self._pairs: dict[Any, tuple[Any, LinearPair]] = {}  # the last pair of each kind of call

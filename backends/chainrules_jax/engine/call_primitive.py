@@ -288,7 +288,8 @@ def _program(operation: Operation, treedef: TreeDef, options: dict[str, Any]) ->
     keys = [child.key() for child in treedef.children]
     if None in keys:
         return Program(operation, treedef, options)
-    key = (operation, *keys, *map(exactly, options.values()))
+    # A program stores dtypes, which differ with the switch for 64 bits.
+    key = (operation, jax.config.jax_enable_x64, *keys, *map(exactly, options.values()))  # type: ignore[attr-defined]
     try:
         return _programs.table[key]  # type: ignore[no-any-return]
     except TypeError:  # an operand is not hashable

@@ -137,9 +137,8 @@ def called_back(
             check_promised(f, ys, [s.shape for s in shapes], batched=vectorized)
             return [y.astype(s.dtype, copy=False) for y, s in zip(ys, shapes, strict=True)]
 
-        method = "broadcast_all" if vectorized else "sequential"
-        ys = jax.pure_callback(kernel, shapes, *leaves, vmap_method=method)
-        return unflatten(out, ys)
+        mapped = "broadcast_all" if vectorized else "sequential"
+        return unflatten(out, jax.pure_callback(kernel, shapes, *leaves, vmap_method=mapped))
 
     return computed
 

@@ -23,9 +23,10 @@ from chainrules_kit.custom_derivatives.rules_from_engine_functions import (
     state_imported,
     without_rule,
 )
-from chainrules_py import Primitive
+from chainrules_py import NotDifferentiableError, Primitive
 from chainrules_py.extend import (
     kind_of,
+    name_of,
     namespace,
     partition,
     parts_of,
@@ -89,19 +90,15 @@ class _Imported:
     """A JAX function for other libraries: compiled, until what it captured changes."""
 
     def __init__(self, f: Function, options: dict[str, Any]) -> None:
-        self.f = f
-        self.options = options
-        push = lambda along, at, dots: config.jvp(along, at, dots)[1]
-        pull = lambda along, at, bars: config.vjp(along, *at)[1](list(bars))
+        self.f, self.options = f, options
         half = lambda half, n: import_rule(half, operands=n)
-        self.rule = ImportedRule(f, self._moving, push, pull, half, _is_leaf)
+        self.rule = ImportedRule(f, self._moving, _pushed, _pulled, half, _is_leaf)
         self._captured: list[Any] | None = None
         self._compiled: Any = None
 
     def compiled(self) -> Any:
         """Return the compiled function; compile it again if its cells or attributes changed."""
-        now = [x for _, x in parts_of(self.f)]
-        before = self._captured
+        now, before = [x for _, x in parts_of(self.f)], self._captured
         if before is None or len(now) != len(before) or any(map(operator.is_not, now, before)):
             self._captured = now
             # JAX caches traces by function, so each compilation needs a new one.
@@ -134,6 +131,24 @@ class _Imported:
             except Exception:  # JAX cannot compute with an operand
                 refuse_traced_captures(self.f, varies)
                 raise
+
+
+def _pulled(along: Function, at: tuple[Any, ...], bars: Sequence[Any]) -> Any:
+    try:
+        return config.vjp(along, *at)[1](list(bars))
+    except ValueError as error:
+        raise NotDifferentiableError(
+            f"import_rule({name_of(along)}): JAX does not differentiate it in reverse mode "
+            f'({error}); take its derivatives in forward mode, as jacobian(f, mode="forward")'
+        ) from error
+
+
+def _pushed(along: Function, at: tuple[Any, ...], dots: Sequence[Any]) -> Any:
+    # A function of jax.custom_vjp has reverse mode only, which JAX says when it runs the program.
+    if "custom_vjp_call" not in str(jax.make_jaxpr(along)(*at)):
+        return config.jvp(along, at, tuple(dots))[1]
+    ys, pull = jax.vjp(along, *at)
+    return jax.vjp(pull, ys)[1](tuple(dots))[0]  # the transpose
 
 
 def _is_leaf(x: Any) -> bool:

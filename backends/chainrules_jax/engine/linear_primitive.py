@@ -245,8 +245,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, pair: LinearPair) -
 
     If only this half is stated, differentiate its program in both.
     """
-    n = pair.residuals
-    primals = [*map(as_array, primals)]
+    n, primals = pair.residuals, [*map(as_array, primals)]
     tangents = [t if type(t) is ad.Zero else as_array(t) for t in tangents]
     y = linear_p.bind(*primals, pair=pair)
     terms: list[list[Any]] = []

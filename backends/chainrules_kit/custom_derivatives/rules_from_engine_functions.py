@@ -283,17 +283,22 @@ class ImportedRule:
                 raise NotDifferentiableError(self._reason(leaves[counts[0]], error)) from error
         return y, y_dot
 
-    def rrule(self, *xs: Any, **options: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    def rrule(
+        self, *xs: Any, wanted: tuple[bool, ...], **options: Any
+    ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
         """Return the value and the pullback, which runs the function again.
 
-        The cotangents of integers are computed where they are used.
+        The engine may have no derivative in operands that are not wanted. The cotangents of
+        integers are computed where they are used.
         """
         if self._is_flat:
             check_flat(self.f, xs)
         y: Any = self.primal(*xs, **options)
         leaves, given = partition(xs, self._is_leaf)
-        places = tuple([i for i, x in enumerate(leaves) if moves(x)])
-        counts = [i for i, x in enumerate(leaves) if _is_count(x)]
+        each = zip(given.children, wanted, strict=True)
+        asked = [w for of, w in each for _ in range(of.num_leaves)]
+        places = tuple([i for i, x in enumerate(leaves) if asked[i] and moves(x)])
+        counts = [i for i, x in enumerate(leaves) if asked[i] and _is_count(x)]
         found, layout = partition(y, moves)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
@@ -310,7 +315,7 @@ class ImportedRule:
             def in_reals() -> list[Any]:
                 try:
                     reals = unflatten(given, _reals(leaves, y))
-                    bars = self.rrule(*reals, **options)[1](y_bar)
+                    bars = self.rrule(*reals, wanted=wanted, **options)[1](y_bar)
                     return flatten_tangent(given, canonicalize(xs, bars))
                 except Exception as error:
                     reason = self._reason(leaves[counts[0]], error)
@@ -370,9 +375,11 @@ class ImportedRule:
         def half(*given: Any) -> tuple[Any, ...]:
             xs, ts = given[:n], given[n:]
             whole = lambda *leaves: self.call(*unflatten(layout, leaves), **options)
-            return tuple(by(of_some(whole, xs, places), tuple([xs[i] for i in places]), ts))
+            along = of_some(whole, xs, places)
+            along.__qualname__ = name_of(self.f)
+            return tuple(by(along, tuple([xs[i] for i in places]), ts))
 
-        half.__name__ = f"{name}_of_{name_of(self.f)}"
+        half.__name__ = half.__qualname__ = f"{name}_of_{name_of(self.f)}"
         made = self._imported(half, n + count)
         with contextlib.suppress(TypeError):  # an option without a hash
             self.halves[key] = made

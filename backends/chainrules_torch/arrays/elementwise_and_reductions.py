@@ -88,9 +88,7 @@ def _clip(x: Any, lo: Any, hi: Any) -> Any:
 
 def _real(x: torch.Tensor) -> torch.Tensor:
     """Return the real part; a view except for one element, where nested forward mode fails."""
-    if not x.is_complex():
-        return x
-    return x.real if x.numel() != 1 else x.clone().real
+    return x.clone().real if x.is_complex() and x.numel() == 1 else x.real
 
 
 def _imag(x: torch.Tensor) -> torch.Tensor:

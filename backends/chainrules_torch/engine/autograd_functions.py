@@ -92,9 +92,9 @@ def plain_pulls(
         if type(m) is not LinearMap:
             return None
         half, saved = m.pull, m.saved
-        if type(half) is not FunctionType or half.__closure__ is not None:
-            return None
-        if half.__defaults__ or half.__kwdefaults__:
+        if type(half) is not FunctionType or (
+            half.__closure__ is not None or half.__defaults__ or half.__kwdefaults__
+        ):
             return None
         statics: Sequence[tuple[Any, ...]] = ()
         for y in saved:
@@ -116,8 +116,7 @@ def plain_pulls(
 
 def pull_plain(pulls: Sequence[tuple[Any, ...]], y_bar: Any, *tensors: Any) -> Any:
     """Pull back by each of some maps, and fit each cotangent to its operand."""
-    bars = []
-    at = 0
+    bars, at = [], 0
     for half, statics, n, dtype, shape in pulls:
         if statics:
             bar = filled(half, statics, y_bar, *tensors[at : at + n])
@@ -425,8 +424,7 @@ class Transformed(Leveled):
     @staticmethod
     def vmap(info: Any, in_dims: Any, call: Any, *leaves: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Apply the call to the whole batch at once."""
-        mapped = Mapped(call, in_dims[1:])
-        out = Transformed.apply(mapped, *leaves)
+        out = Transformed.apply(Mapped(call, in_dims[1:]), *leaves)
         if isinstance(out, Tensor):
             return out, 0
         return out, tuple([0 if is_tensor(x) else None for x in out])

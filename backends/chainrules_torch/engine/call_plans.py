@@ -192,15 +192,13 @@ class Call:
             bars = pulled_on_arrays(primal, operands, options, self.wanted(needs), bar)
             return flatten_tangent(self.treedef, tuple(bars))
         moved = self.wanted([t is not None for t in given])
-        dots = [ZeroTangent() if t is None else t for t in given]
-        dots = list(unflatten_tangent(self.treedef, dots))
-        y_dot = pushed_on_arrays(primal, operands, options, moved, dots)
+        dots = unflatten_tangent(self.treedef, [ZeroTangent() if t is None else t for t in given])
+        y_dot = pushed_on_arrays(primal, operands, options, moved, list(dots))
         return [y_dot] if treedef is None else flatten_tangent(treedef, y_dot)
 
     def _transposed(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> list[Any]:
         """Push forward by PyTorch's transpose of the pullback."""
-        needs = [t is not None for t in dots]
-        moving = [floats(x) for x in y[0]]
+        needs, moving = [t is not None for t in dots], [floats(x) for x in y[0]]
 
         def pulled(*bars: Any) -> tuple[Any, ...]:
             rest = iter(bars)
@@ -208,8 +206,7 @@ class Call:
             return tuple([bar for bar, needed in zip(found, needs, strict=True) if needed])
 
         zeros = [torch.zeros_like(x) for x, m in zip(y[0], moving, strict=True) if m]
-        push = torch.func.vjp(pulled, *zeros)[1]
-        found = iter(push(tuple([t for t in dots if t is not None])))
+        found = iter(torch.func.vjp(pulled, *zeros)[1](tuple([t for t in dots if t is not None])))
         return [next(found) if m else None for m in moving]
 
 
@@ -293,9 +290,7 @@ class Plan(Call):
         self, primal: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]
     ) -> None:
         super().__init__(self, flatten(classes)[1])
-        self.primal = primal
-        self.classes = classes
-        self.options = options
+        self.primal, self.classes, self.options = primal, classes, options
         self.compute: Callable[..., Any] = computed_by(primal, classes)
         self.solves = isinstance(primal, HigherOrder)
         self.takes_functions = any(map(_is_called, classes))

@@ -261,8 +261,8 @@ def _home(operands: Sequence[Any]) -> tuple[torch.device, Mapping[Any, Any]]:
     """Return the device of the result, and the dtypes to narrow NumPy's results to."""
     tensors = _tensors(operands)
     moving = [x for x in tensors if x.is_floating_point()]
-    moving = [x for x in moving if x.ndim] or moving  # a 0-d tensor does not widen others
-    dtypes = {x.dtype for x in moving}
+    # A 0-d tensor does not widen others.
+    dtypes = {x.dtype for x in [x for x in moving if x.ndim] or moving}
     narrow = {torch.float32: dtypes.pop()} if dtypes and dtypes <= NARROW else _SAME
     return tensors[0].device, narrow
 

@@ -108,8 +108,7 @@ def _function(
     name = plan.primal.__name__  # PyTorch shows it in its graphs
     made: Any = types.new_class(name, (Function,), exec_body=lambda of: of.update(members))
     contexts = _private.backward_class(made)
-    contexts.half = None
-    contexts.apply = backward  # PyTorch's own looks for it at each call
+    contexts.half, contexts.apply = None, backward  # PyTorch's own looks for it at each call
     return applied_to(made)
 
 
@@ -124,8 +123,7 @@ def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
 
     The pullback of the first call becomes the usual one.
     """
-    run = bound.run
-    short = bound.recipe.is_elementwise and plan.all_tensors
+    run, short = bound.run, bound.recipe.is_elementwise and plan.all_tensors
     first: dict[str, Any] = {}
 
     def forward(ctx: Any, *leaves: Any) -> Any:
@@ -156,9 +154,12 @@ def _read_by_partial(plan: Plan, bound: Bound) -> tuple[int, ...]:
     Return an empty tuple if its one partial is not the whole rule.
     """
     recipe: Any = bound.recipe
-    if recipe.constructor != "scalar_rule" or recipe.is_hooked or recipe.singular:
-        return ()
-    if not (plan.is_own and plan.all_tensors) or len(recipe.forms) != 1:
+    if (
+        recipe.constructor != "scalar_rule"
+        or recipe.is_hooked
+        or recipe.singular
+        or (not (plan.is_own and plan.all_tensors) or len(recipe.forms) != 1)
+    ):
         return ()
     return recipe.used[0] if recipe.forms[0] == ("computed", None) else ()
 

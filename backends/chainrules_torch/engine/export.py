@@ -136,8 +136,7 @@ class Exported:
 
     def __init__(self, f: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)
-        self.function = f
-        self._plans = Cache()
+        self.function, self._plans = f, Cache()
 
         # The compiler puts this function into its graph unchanged. What it runs is traced with the
         # graph, forward and backward together. Of structures the graph takes tuples, lists and
@@ -289,9 +288,7 @@ _PROGRAMS = frozenset((v.map, v.reduce, v.scan))
 
 def is_program(operation: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
     """Return whether PyTorch differentiates what a primitive calls, and not the primitive."""
-    if operation in _PROGRAMS:
-        return True
-    return looked_into(operation, classes, config)
+    return operation in _PROGRAMS or looked_into(operation, classes, config)
 
 
 def _needs(x: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd.graph import get_gradient_edge
 from torch.utils.dlpack import from_dlpack
 
 from chainrules_kit import refuse_traced_captures
@@ -87,8 +88,7 @@ def import_rule(
     >>> round(float(grad(grad(i0e))(np.float64(1.0))), 6)
     0.307788
     """
-    inner = getattr(f, "func", None)
-    name = str(getattr(f, "__name__", None) or getattr(inner, "__name__", "imported"))
+    name = str(getattr(f, "__name__", getattr(getattr(f, "func", None), "__name__", "imported")))
 
     signature = ByPosition(f, torch.overrides.resolve_name)
 
@@ -159,16 +159,51 @@ def _tensors(along: Callable[..., list[Any]]) -> Callable[..., tuple[Any, ...]]:
 
 def _pulled(along: Callable[..., list[Any]], at: tuple[Any, ...], bars: Sequence[Any]) -> Any:
     with _as_ours(along):
-        return torch.func.vjp(_tensors(along), *at)[1](tuple(bars))
+        try:
+            return torch.func.vjp(_tensors(along), *at)[1](tuple(bars))
+        except (RuntimeError, NotDifferentiableError) as error:
+            if "autograd.Function" not in str(error) or _private.transforms_active():
+                raise
+        return _pulled_by_graph(along, at, bars)
+
+
+def _pulled_by_graph(
+    along: Callable[..., list[Any]], at: tuple[Any, ...], bars: Sequence[Any]
+) -> Any:
+    """Pull back by the recorded graph, for a Function that `torch.func` does not take."""
+    with torch.enable_grad():
+        xs, seeds = [[x.view_as(x).requires_grad_() for x in group] for group in (at, bars)]
+        pairs = [
+            (y, t) for y, t in zip(_tensors(along)(*xs), seeds, strict=True) if y.requires_grad
+        ]
+        nodes, found = set[Any](), {get_gradient_edge(y).node for y, _ in pairs}
+        while found:
+            nodes |= found
+            found = {n for node in found for n, _ in node.next_functions if n} - nodes
+        # Here PyTorch lost what a derivative without a second one depends on, and would return 0.
+        if "torch::autograd::Error" in {node.name() for node in nodes}:
+            raise NotImplementedError("its backward is marked @once_differentiable")
+        leaves = {node.variable for node in nodes if hasattr(node, "variable")}
+        return torch.autograd.grad(
+            [y for y, _ in pairs],
+            xs,
+            [t for _, t in pairs],
+            create_graph=not leaves <= {*xs} or any([bar.requires_grad for bar in bars]),
+            materialize_grads=True,
+        )
 
 
 def _pushed(along: Callable[..., list[Any]], at: tuple[Any, ...], dots: Sequence[Any]) -> Any:
     with _as_ours(along):
         try:
             return torch.func.jvp(_tensors(along), at, tuple(dots))[1]
-        except NotImplementedError:  # PyTorch has reverse mode only; this is its transpose
-            ys, pull = torch.func.vjp(_tensors(along), *at)[:2]
-            return torch.func.vjp(pull, tuple(map(torch.zeros_like, ys)))[1](tuple(dots))[0]
+        except (RuntimeError, NotDifferentiableError) as error:  # it may have reverse mode only
+            of_function = "autograd.Function" in str(error)
+            if of_function and _private.transforms_active():
+                raise
+        pulled = _pulled_by_graph if of_function else _pulled
+        transpose = functools.wraps(along)(lambda *bars: list(pulled(along, at, bars)))
+        return pulled(transpose, tuple(map(torch.zeros_like, _tensors(along)(*at))), dots)
 
 
 def _called(f: Callable[..., Any], xs: Sequence[Any]) -> Any:
@@ -186,8 +221,7 @@ def computed_by_torch(
     f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any] | None = None
 ) -> Any:
     """Call f with tensors that share the memory of the operands; convert its result back."""
-    f = _given(f, options or {})
-    like = next((x for x in operands if is_tensor(x)), None)
+    f, like = _given(f, options or {}), next((x for x in operands if is_tensor(x)), None)
     if like is not None:
         return f(*[_tensor(x, like) for x in operands])
     home = next((x for x in operands if hasattr(x, "dtype")), None)
@@ -211,8 +245,9 @@ def computed_by_torch(
 
 def _is_escaping(x: Any) -> bool:
     """Return whether a value would lose its derivative in another library's array."""
-    of_torch = is_tensor(x) and _private.functorch.is_functorch_wrapped_tensor(x)
-    return of_torch or isinstance(x, Tracer)
+    return isinstance(x, Tracer) or (
+        is_tensor(x) and _private.functorch.is_functorch_wrapped_tensor(x)
+    )
 
 
 def _memory(x: torch.Tensor) -> int:

@@ -113,6 +113,14 @@ class Half:
 
         def compute(*groups: Any) -> list[Any]:
             like = groups[self.mode == "forward"]
+            if self.mode == "reverse":  # NumPy's functions take no ZeroTangent
+                groups = (
+                    *groups[:2],
+                    [
+                        torch.zeros_like(y) if bar is None and floats(y) else bar
+                        for y, bar in zip(groups[1], groups[2], strict=False)
+                    ],
+                )
             with torch.no_grad():
                 try:
                     xs, _, given = on_tensors(array_of, groups)

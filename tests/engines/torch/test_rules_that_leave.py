@@ -248,6 +248,24 @@ def test_numbers_of_what_was_detached(how):
         assert not found, (constructor.__name__, found)
 
 
+@pytest.mark.parametrize("used", [0, 1])
+def test_a_result_that_is_not_used(used):
+    @primitive
+    def two(x):
+        return np.sin(np.asarray(x)), np.asarray(x) ** 2
+
+    @rrule.register(two)
+    def two_rrule(x):
+        x = np.asarray(x)
+        pull = lambda c: (np.cos(x) * np.asarray(c[0]) + 2 * x * np.asarray(c[1]),)
+        return two(x), pull
+
+    x = torch.tensor([0.3, 0.4], dtype=torch.float64, requires_grad=True)
+    total, want = lambda x: export(two)(x)[used].sum(), (torch.cos(x), 2 * x)[used].detach()
+    torch.testing.assert_close(grad_of(total(x), x)[0], want)
+    torch.testing.assert_close(func.grad(total)(x.detach()), want)
+
+
 def test_what_is_said_to_be_constant_is_one():
     """As a tensor it was detached to be one; its numbers are said to be by ignore_derivatives."""
     x = torch.tensor(0.4, dtype=torch.float64)

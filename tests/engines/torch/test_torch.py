@@ -46,6 +46,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("chainrules_torch")
 
 from torch.autograd import forward_ad  # noqa: E402
+from torch.autograd.function import once_differentiable  # noqa: E402
 from torch.func import grad, hessian, jacrev, jvp, vmap  # noqa: E402
 
 from chainrules_torch import (  # noqa: E402
@@ -613,6 +614,64 @@ def test_an_imported_function_that_differentiates_by_autograd():
         chainrules_tape.grad(lambda x: np.sum(by_autograd(x)))(np.ones(2))
     by_func = import_rule(torch.func.grad(lambda x: (x**3).sum()), operands=1)
     np.testing.assert_allclose(chainrules_tape.grad(lambda x: np.sum(by_func(x)))(np.ones(2)), 6.0)
+
+
+class Product(torch.autograd.Function):
+    """x³c², with its first derivatives, as before setup_context."""
+
+    @staticmethod
+    def forward(ctx, x, c):
+        ctx.save_for_backward(x, c)
+        return x**3 * c**2
+
+    @staticmethod
+    def backward(ctx, bar):
+        x, c = ctx.saved_tensors
+        return 3 * x**2 * c**2 * bar, 2 * x**3 * c * bar
+
+
+class Once(Product):
+    backward = staticmethod(once_differentiable(Product.backward))
+
+
+@pytest.mark.parametrize("more", [lambda x, c: 0, lambda x, c: x**2 + 0 * c])
+def test_an_imported_autograd_function_without_setup_context(more):
+    x, c = np.array([1.3, 0.7]), np.array([0.5, 2.0])
+    of = import_rule(lambda x, c: Product.apply(x, c) + more(x, c))
+    slope, push = chainrules_tape.grad, chainrules_tape.jvp
+    each = lambda f: (
+        slope(lambda c: f(x, c))(c),
+        push(f, (x, c), (c, x))[1],
+        chainrules_tape.hessian(lambda x: f(x, c))(x),
+        slope(lambda c: np.sum(slope(lambda x: f(x, c))(x)))(c),
+        slope(lambda c: push(lambda x: f(x, c), (x,), (x,))[1])(c),
+    )
+    plain = each(lambda x, c: np.sum(x**3 * c**2 + more(x, c)))
+    for have, want in zip(each(lambda x, c: np.sum(of(x, c))), plain, strict=True):
+        np.testing.assert_allclose(have, want)
+    given = slope(lambda x: of(x, torch.ones(2)).sum())(torch.ones(2))
+    assert not given.requires_grad
+
+
+def test_an_imported_function_that_is_differentiable_once():
+    """Twice, PyTorch's graph would give zeros."""
+    x = np.array([1.3, 0.7])
+    once = import_rule(lambda x: Once.apply(x, torch.ones_like(x)) + x)
+    slope = chainrules_tape.grad(lambda x: np.sum(once(x)))
+    np.testing.assert_allclose(slope(x), 3 * x**2 + 1)
+    for of in (lambda x: np.sum(slope(x)), lambda x: chainrules_tape.jvp(once, (x,), (x,))):
+        with pytest.raises(NotDifferentiableError, match="is marked @once_differentiable"):
+            chainrules_tape.grad(of)(x)
+
+
+def test_an_imported_function_with_a_derivative_in_one_operand_alone():
+    zeta = import_rule(torch.special.zeta)
+    slope = chainrules_tape.grad(lambda q: zeta(np.array(3.0), q))(np.array(2.0))
+    at = torch.tensor([2.0 + 1e-5, 2.0 - 1e-5], dtype=torch.float64)
+    above, below = torch.special.zeta(3.0, at).tolist()
+    np.testing.assert_allclose(slope, (above - below) / 2e-5, rtol=1e-8)
+    with pytest.raises(NotDifferentiableError, match=r"import_rule\(special_zeta\)"):
+        chainrules_tape.grad(lambda x: zeta(x, np.array(2.0)))(np.array(3.0))
 
 
 def test_an_imported_function_as_an_oracle():

@@ -88,6 +88,16 @@ def test_checkpoints_of_gradients_are_differentiated(y):
     np.testing.assert_allclose(have, np.cos(2.0) * 2.0 * np.asarray(y) ** 2 * x, rtol=1e-5)
 
 
+def test_the_switch_for_doubles_between_calls():
+    f = primitive(lambda x: np.cumsum(np.asarray(x), dtype=np.float64))
+    scalar_rule(f, lambda _y, x: v.cos(x))
+    x = jnp.ones(2, "float16")
+    for wide in (False, True, False):
+        with jax.enable_x64(wide):
+            found = [run(export(f))(x) for run in (jax.jit, lambda f: f, jax.jit)]
+            assert {y.dtype for y in found} == {np.dtype("float64" if wide else "float32")}
+
+
 def test_numbers_of_pythons_have_the_dtype_of_the_operands():
     f = primitive(lambda x: float(np.sin(np.asarray(x))))
     scalar_rule(f, lambda _y, x: v.cos(x))

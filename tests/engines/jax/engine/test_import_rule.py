@@ -11,6 +11,7 @@ import chainrules_tape
 from chainrules_jax import export, import_rule
 from chainrules_jax.engine.import_rule import _entered, _left
 from chainrules_py import (
+    NotDifferentiableError,
     RuleError,
     explain,
     frule,
@@ -20,7 +21,7 @@ from chainrules_py import (
 )
 from chainrules_py import ops as v
 from chainrules_py.testing import check_rule
-from chainrules_tape import grad, jvp
+from chainrules_tape import grad, hvp, jacobian, jvp
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -135,6 +136,40 @@ def test_imported_and_exported_again(near):
     f = export(import_rule(jnp.tanh))
     near(jax.jit(jax.grad(f))(0.3), 1 - np.tanh(0.3) ** 2)
     near(jax.hessian(f)(0.3), jax.hessian(jnp.tanh)(0.3))
+
+
+@jax.custom_vjp
+def product(x, c):
+    return x**3 * c**2
+
+
+product.defvjp(
+    lambda x, c: (x**3 * c**2, (x, c)),
+    lambda saved, bar: (
+        3 * saved[0] ** 2 * saved[1] ** 2 * bar,
+        2 * saved[0] ** 3 * saved[1] * bar,
+    ),
+)
+
+
+def test_a_function_with_reverse_mode_alone(near):
+    f, plain = import_rule(product), lambda x, c: x**3 * c**2
+    both = lambda g: (
+        jvp(g, (X, 2 * X), (X, np.ones(3)))[1],
+        hvp(lambda x: np.sum(g(x, X)), (X,), (np.ones(3),))[0],
+        jacobian(lambda c: g(X, c), mode="forward")(X),
+        grad(lambda c: np.sum(jvp(lambda x: g(x, c), (X,), (X,))[1]))(X),
+    )
+    for have, want in zip(both(f), both(plain), strict=True):
+        near(have, want)
+
+
+def test_a_function_with_forward_mode_alone(near):
+    body = lambda state: (state[0] + 1, state[1] * state[1])
+    f = import_rule(lambda x: jax.lax.while_loop(lambda s: s[0] < 2, body, (0, x))[1])
+    with pytest.raises(NotDifferentiableError, match=r'as jacobian\(f, mode="forward"\)'):
+        grad(lambda x: np.sum(f(x)))(X)
+    near(jacobian(f, mode="forward")(X), np.diag(4 * X**3))
 
 
 def powers(x, p=2.0):
