@@ -366,7 +366,8 @@ def polar(a: Any, side: str = "right") -> Any:
 
 def _of_routine(name: str, a: Any, full: bool, u: Any, s: Any, vh: Any) -> tuple[Any, Any, Any]:
     """Return singular values and vectors, with the phases of a routine of LAPACK."""
-    if name == "gesdd":  # NumPy's
+    # They are free: NumPy's are those of gesdd, and other libraries keep their own.
+    if name == "gesdd" or namespace_of(untraced(a).__class__) is not np:
         return u, s, vh
     known = undifferentiated(native.svd, a, full, lapack_driver=name)
     return u @ (adjoint(asked(u)) @ known[0]), s, (known[2] @ adjoint(asked(vh))) @ vh
