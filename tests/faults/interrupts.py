@@ -131,8 +131,9 @@ class AtPoint:
 def at_points(program: Any, step: int) -> tuple[int, list[str]]:
     """Interrupt at every so manieth point of a program; return how often, and what was wrong."""
     expected = quiet()
-    whole = AtPoint()
-    whole.run(program)
+    for _ in range(2):  # the first run may fill caches, which other programs emptied
+        whole = AtPoint()
+        whole.run(program)
     came, faults = 0, []
     with unheard():
         for n in range(1 + whole.passed // 2 % step, whole.passed + 1, step):
