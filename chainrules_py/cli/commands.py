@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import functools
 import json
+import re
 import sys
 import types
 from pathlib import Path
@@ -29,7 +31,7 @@ from chainrules_py.cli.function_and_operands import (
     raised,
     script,
 )
-from chainrules_py.cli.migrate_from_autograd import migrated
+from chainrules_py.cli.migrate_from_autograd import lines_of, migrated
 from chainrules_py.cli.untraceable_code import obstacles_in
 from chainrules_py.cli.versions import show_versions
 from chainrules_py.cli.versions import versions as found_versions
@@ -80,8 +82,38 @@ def _called(place: str, texts: tuple[str, ...], made: Any) -> Any:
     operands, f = _operands(texts), _function(place)
     try:
         return made(f, *operands)
-    except Exception as error:  # a function may raise anything
+    except (Exception, SystemExit) as error:  # a function may raise anything
         raise click.ClickException(raised(place, error)) from error
+
+
+def _starts_one(f: Any) -> str:
+    """Return the command that starts a rule for a function, by a name that a function can have."""
+    name = name_of(f).rpartition(".")[2]
+    return f"`chainrules new-rule {name if name.isidentifier() else 'f'}` starts one"
+
+
+def _program(file: str) -> str:
+    """Return the text of a program, without the mark of its encoding."""
+    if file.endswith(".ipynb"):
+        raise click.ClickException(
+            f"{file} is a notebook, and a script is read: write one by "
+            f"`jupyter nbconvert --to script {file}`"
+        )
+    try:
+        return Path(file).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"{file}: what is read has to be text in UTF-8: {error}"
+        raise click.ClickException(message) from error
+
+
+def _read(file: str, made: Any) -> Any:
+    """Return ``made(text)`` of a program."""
+    try:
+        return made(_program(file))
+    except SyntaxError as error:
+        raise click.ClickException(f"{file}:{error.lineno}: {error.msg}") from error
+    except (RecursionError, MemoryError) as error:
+        raise click.ClickException(f"{file} has an expression that is too deep to read") from error
 
 
 @click.group(context_settings=HELP)
@@ -109,7 +141,7 @@ def explain_command(function: str, operands: tuple[str, ...]) -> None:
         return
     if not statements:
         click.echo(repr(explain(f)))
-        write = f"no rule is stated; `chainrules new-rule {name_of(f)}` starts one"
+        write = f"no rule is stated; {_starts_one(f)}"
         click.echo(draw_of_parameters(f) or write)
         raise SystemExit(1)
     _console().print(_statements(statements))
@@ -208,10 +240,11 @@ def check(
         else functools.partial(run_samples, found)
     )
     if isinstance(found, types.FunctionType) and not rules_for(found):
-        raise click.ClickException(
-            f"{module} has no rule to check; `chainrules new-rule {found.__name__}` starts one"
-        )
-    summary = _known(lambda: judge(backends=list(backend), seeds=(seed,)))
+        raise click.ClickException(f"{module} has no rule to check; {_starts_one(found)}")
+    try:
+        summary = _known(lambda: judge(backends=list(backend), seeds=(seed,)))
+    except SystemExit as error:  # of a function that has a rule
+        raise click.ClickException(raised(module, error)) from error
     if as_json:
         _json(summary.as_dict())
     else:
@@ -280,15 +313,13 @@ def doctor(script: str | None, as_json: bool) -> None:
     """
     if script is None:
         raise SystemExit(_installation(as_json))
-    try:
-        found = obstacles_in(Path(script).read_text(encoding="utf-8"))
-    except SyntaxError as error:
-        raise click.ClickException(f"{script}:{error.lineno}: {error.msg}") from error
+    found = _read(script, obstacles_in)
     if as_json:
         _json([vars(f) for f in found])
     for f in () if as_json else found:
         click.echo(f"{script}:{f.line}:{f.column + 1}: {f.code}")
-        click.echo(f"    {f.obstacle}: where the value is differentiated, write {f.write}")
+        write = f"write {f.write}" if f.write else "an error will say what to write"
+        click.echo(f"    {f.obstacle}: where the value is differentiated, {write}")
     if not as_json:
         click.echo(f"{len(found)} lines, read and not run")
     raise SystemExit(bool(found))
@@ -397,19 +428,19 @@ def migrate(files: tuple[str, ...], write: bool) -> None:
     with Progress(
         transient=True, disable=not sys.stderr.isatty(), console=Console(stderr=True)
     ) as bar:
+        failed = False
         for file in bar.track(files, description="reading"):
-            _migrate(file, write=write)
+            try:
+                _migrate(file, write=write)
+            except click.ClickException as error:  # the others are migrated
+                click.echo(f"Error: {error.format_message()}", err=True)
+                failed = True
+    raise SystemExit(failed)
 
 
 def _migrate(file: str, *, write: bool) -> None:
-    before = Path(file).read_bytes().decode("utf-8")
-    try:
-        moved = migrated(before)
-    except SyntaxError as error:
-        raise click.ClickException(f"{file}:{error.lineno}: {error.msg}") from error
-    lines = difflib.unified_diff(
-        before.splitlines(keepends=True), moved.text.splitlines(keepends=True), file, file
-    )
+    before, moved = _program(file), _read(file, migrated)
+    lines = difflib.unified_diff(lines_of(before), lines_of(moved.text), file, file)
     text = "".join([line if line.endswith("\n") else f"{line}\n" for line in lines])
     if not text:
         click.echo(f"{file}: nothing changes", err=True)
@@ -420,7 +451,8 @@ def _migrate(file: str, *, write: bool) -> None:
     for note in moved.notes:
         click.echo(f"{file}: {note}", err=True)
     if write:
-        Path(file).write_bytes(moved.text.encode("utf-8"))
+        marked = Path(file).read_bytes().startswith(codecs.BOM_UTF8)
+        Path(file).write_bytes(moved.text.encode("utf-8-sig" if marked else "utf-8"))
 
 
 @commands.command()
@@ -440,15 +472,16 @@ def run(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as left:
         return int(left.exit_code)
     except click.ClickException as error:
-        click.echo(f"Error: {error.format_message()}", err=True)  # one line, without the usage
+        number = re.match(r"-[\d.]", getattr(error, "option_name", None) or "")
+        message = error.format_message()
+        if number:
+            message = f"{message.rstrip('.')}; write -- before an operand that is negative"
+        click.echo(f"Error: {message}", err=True)  # one line, without the usage
         return error.exit_code
     except click.exceptions.Abort:
         return 130
     except SystemExit as left:
         return int(left.code or 0)
-    except UnicodeDecodeError as error:
-        click.echo(f"Error: what is read has to be text in UTF-8: {error}", err=True)
-        return 1
     except (ChainRulesError, OSError) as error:
         click.echo(f"{type(error).__name__}: {error}", err=True)
         return 1

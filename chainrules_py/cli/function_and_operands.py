@@ -41,7 +41,7 @@ def function_named(path: str) -> Any:
             module = ".".join(parts[:cut])
             try:
                 found = importlib.import_module(module)
-            except Exception as error:  # a module may raise anything
+            except (Exception, SystemExit) as error:  # a module may raise anything
                 missing = error.name if isinstance(error, ModuleNotFoundError) else None
                 if missing is not None and f"{module}.".startswith(f"{missing}."):
                     continue
@@ -113,15 +113,17 @@ def script(path: str) -> types.ModuleType:
         raise LookupError(f"{path} is no script of Python; write path/to/script.py:function")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(Path(path).resolve().parent))
+    known = sys.modules.setdefault(spec.name, module)  # its rules and classes are found by it
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # a script may raise anything
+    except (Exception, SystemExit) as error:  # a script may raise anything
+        if known is module:
+            del sys.modules[spec.name]
         raise LookupError(raised(path, error)) from error
-    sys.modules.setdefault(spec.name, module)  # its rules are found by its name
     return module
 
 
-def raised(place: str, error: Exception) -> str:
+def raised(place: str, error: BaseException) -> str:
     """Return the message that a user's program raised an error, with the line."""
     own = [
         f" at {frame.f_code.co_filename}:{line}"

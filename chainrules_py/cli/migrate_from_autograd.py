@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import importlib
+import itertools
+import re
 from collections.abc import Sequence
 
 THERE, HERE = "autograd", "chainrules_autograd"
@@ -53,9 +55,18 @@ def migrated(text: str) -> Migrated:
     from chainrules_autograd import grad
     """
     tree = ast.parse(text)
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
+    starts = [0, *itertools.accumulate(map(len, lines))]
     notes: list[str] = []
-    changes: list[tuple[int, int, int, str]] = []
+    changes: list[tuple[int, int, str]] = []
+
+    def change(node: ast.ImportFrom | ast.alias, new: str, before: str = "") -> None:
+        """Replace the module of an import, whose name may have spaces and backslashes in it."""
+        offset = len(lines[node.lineno - 1].encode()[: node.col_offset].decode())
+        found = re.compile(before + _DOTTED).match(text, starts[node.lineno - 1] + offset)
+        if found is not None:
+            changes.append((*found.span("module"), new))
+
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and _is_theirs(node.module or ""):
             module, names = node.module or "", [alias.name for alias in node.names]
@@ -64,10 +75,9 @@ def migrated(text: str) -> Migrated:
                 new = f"{HERE}.extend"
             else:
                 _note(module, node.lineno, notes, names)
-            if any([alias.name == "*" for alias in node.names]) and module.endswith("numpy"):
+            if "*" in names and module != THERE:
                 notes.append(f"line {node.lineno}: import the names of {module} one by one")
-            start = lines[node.lineno - 1].encode().index(module.encode(), node.col_offset)
-            changes.append((node.lineno, start, len(module.encode()), new))
+            change(node, new, f"from{_GAP}")
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if not _is_theirs(alias.name):
@@ -81,12 +91,25 @@ def migrated(text: str) -> Migrated:
                         f"line {node.lineno}: what is called autograd.… after "
                         f"`import {alias.name}` is called {HERE}.… now"
                     )
-                changes.append((alias.lineno, alias.col_offset, len(alias.name.encode()), new))
-    for line, start, length, new in sorted(changes, reverse=True):
-        raw = lines[line - 1].encode()
-        lines[line - 1] = (raw[:start] + new.encode() + raw[start + length :]).decode()
-    return Migrated("".join(lines), tuple(notes))
+                change(alias, new)
+    for start, end, new in sorted(changes, reverse=True):
+        text = text[:start] + new + text[end:]
+    return Migrated(text, tuple(notes))
 
+
+def lines_of(text: str) -> list[str]:
+    r"""Return the lines of a program as Python counts them: no form feed or U+2028 ends one.
+
+    Examples
+    --------
+    >>> lines_of("a\f\r\nb\rc")
+    ['a\x0c\r\n', 'b\r', 'c']
+    """
+    return [line for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text) if line]
+
+
+_GAP = r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*"
+_DOTTED = rf"(?P<module>\w+(?:{_GAP}\.{_GAP}\w+)*)"
 
 _INNER = ("autograd.core", "autograd.tracer")
 """Modules of autograd's engine; what is public of them is in ``autograd.extend``."""

@@ -26,16 +26,16 @@ def unfit(name: str, operands: tuple[str, ...], kind: str) -> str:
     own |= (
         {"y_bar": "the cotangent of the result"} if kind in ("linear", "bilinear", "rule") else {}
     )
-    used = {"np", "v", "LinearMap", "Array", "check_rule", "primitive", "rule", name}
+    texts = {"np", "v", "LinearMap", "Array", "check_rule", "primitive", "rule"}
     for k, x in enumerate((name, *operands)):
         if not x.isidentifier() or keyword.iskeyword(x):
             return f"{x} is no name in Python"
         if k and x in own:
             return f"{x} is {own[x]} there"
-        if k and (x in used or x in operands[: k - 1]):
+        if k and (x in texts or x == name or x in operands[: k - 1]):
             return f"{x} is used twice"
         if not k and x in {
-            *used - {name},
+            *texts,
             "non_differentiable",
             *[f"{constructor}_rule" for constructor in KINDS],
         }:

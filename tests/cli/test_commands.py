@@ -155,6 +155,7 @@ def test_a_compiled_gradient_says_what_it_gives(said):
         (("compile", "script.py:loss", "float[3]"), "write a shape, float64[3,2]"),
         (("explain", "numpy.matmul", "float64[2,2]"), "takes (x1, x2), and x2 is missing; write a"),
         (("check", "script.py:loss"), "has no rule to check; `chainrules new-rule loss` starts"),
+        (("explain", "numpy.sin", "-1.0"), "No such option '-1'; write -- before an operand"),
         (("grad", "script.py:loss", "1.0"), "No such command 'grad'. Did you mean 'graph'?"),
     ],
 )
@@ -164,6 +165,42 @@ def test_what_is_wrong_with_a_command_is_one_line(said, given, words):
     assert words in text
     assert text.startswith("Error: ")
     assert len(text.splitlines()) == 1
+
+
+NAMED = """\
+from __future__ import annotations
+import dataclasses
+
+@dataclasses.dataclass
+class Line:
+    slope: float
+
+    def at(self, x):
+        return self.slope * x
+
+square = lambda x: x * x
+"""
+
+
+def test_a_script_may_have_dataclasses_and_notes_of_types(said):
+    Path("named.py").write_text(NAMED, encoding="utf-8")
+    status, text = said("compile", "named.py:square", "3.0")
+    assert status == 0
+    assert "x * x" in text
+    for name, new in (("Line.at", "at"), ("square", "f")):
+        assert f"`chainrules new-rule {new}` starts one" in said("explain", f"named.py:{name}")[1]
+        assert said("new-rule", new)[0] == 0
+
+
+@pytest.mark.parametrize("code", ["0", "'usage: ...'", ""])
+@pytest.mark.parametrize("given", [("check", "left.py"), ("graph", "stops.py:f", "1.0")])
+def test_a_program_that_exits_is_no_success(said, given, code):
+    Path("left.py").write_text(f"def f(x): ...\nraise SystemExit({code})\n", encoding="utf-8")
+    Path("stops.py").write_text(f"def f(x):\n    raise SystemExit({code})\n", encoding="utf-8")
+    status, text = said(*given)
+    assert status == 1
+    assert "raises SystemExit at" in text
+    assert "left" not in sys.modules
 
 
 def test_np_is_numpy(said):
@@ -201,6 +238,8 @@ def test_an_error_of_ours_says_the_line_of_the_program(said):
         (("new-rule", "f", "lambda"), "lambda is no name in Python"),
         (("new-rule", "class", "x"), "class is no name in Python"),
         (("new-rule", "f", "v"), "v is used twice"),
+        (("new-rule", "rule", "x"), "rule is used by the text itself"),
+        (("new-rule", "primitive", "x"), "primitive is used by the text itself"),
     ],
 )
 def test_mistakes_are_told_with_what_to_write(said, operations, message):
@@ -570,6 +609,65 @@ def test_without_what_it_is_drawn_with(monkeypatch, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["versions"]) == 2
     assert "pip install 'chainrules-py[cli]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("end", ["\x0c", "\x0b", "\x1c", "\x85", "\u2028"])
+def test_what_ends_no_line_of_python_does_not_move_the_rest(end):
+    head = "\f" if end == "\f" else "pass"  # the others are no spaces of Python
+    lines = [head, f's = "{end}"', "import {}.numpy as np", "s = s; from {} import grad", ""]
+    for line_end in ("\n", "\r\n", "\r"):
+        text = line_end.join(lines)
+        expected = text.replace("{}", "chainrules_autograd")
+        assert migrated(text.replace("{}", "autograd")).text == expected
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("from autograd . numpy import sin", "from chainrules_autograd.numpy import sin"),
+        ("from \\\n autograd.numpy import sin", "from \\\n chainrules_autograd.numpy import sin"),
+        ("import autograd . numpy as np", "import chainrules_autograd.numpy as np"),
+        ("import autograd\n.5", "import chainrules_autograd as autograd\n.5"),
+    ],
+)
+def test_names_of_modules_may_have_spaces_in_them(old, new):
+    assert migrated(old).text == new
+
+
+def test_names_that_a_star_imports_are_to_be_imported_one_by_one():
+    note = "line 1: import the names of autograd.scipy.special one by one"
+    assert migrated("from autograd.scipy.special import *\n").notes == (note,)
+
+
+def test_files_that_cannot_be_read_do_not_keep_others_from_it(said):
+    texts = {
+        "a.py": "import autograd as a\n",
+        "b.py": "print 1\n",
+        "c.py": "import autograd as a\n",
+    }
+    for name, text in texts.items():
+        Path(name).write_text(text, encoding="utf-8")
+    status, text = said("migrate", "--write", *texts)
+    assert status == 1
+    assert "Error: b.py:1: " in text
+    for name in ("a.py", "c.py"):
+        assert Path(name).read_text(encoding="utf-8") == "import chainrules_autograd as a\n"
+
+
+def test_the_mark_of_an_encoding_stays(said):
+    mark = b"\xef\xbb\xbf"
+    Path("old.py").write_bytes(mark + b"import autograd as a\nf = lambda x: float(x)\n")
+    assert "old.py:2:15: float(x)" in said("doctor", "old.py")[1]
+    assert said("migrate", "--write", "old.py")[0] == 0
+    assert Path("old.py").read_bytes().startswith(mark + b"import chainrules_autograd as a\n")
+
+
+@pytest.mark.parametrize("command", ["doctor", "migrate"])
+def test_notebooks_are_no_scripts(said, command):
+    Path("book.ipynb").write_text('{"cells": []}', encoding="utf-8")
+    status, text = said(command, "book.ipynb")
+    assert status == 1
+    assert "`jupyter nbconvert --to script book.ipynb`" in text
 
 
 def test_names_without_a_counterpart_are_noted():
