@@ -15,8 +15,6 @@ import numpy as np
 from dask.tokenize import normalize_token
 
 from chainrules_kit import derive, rows_of
-from chainrules_numpy.keyword_lowerings import is_numpys
-from chainrules_numpy.list_and_index_advice import alike
 from chainrules_py import Array, TracerError, linear_rule, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import (
@@ -31,6 +29,7 @@ from chainrules_py.extend import (
     caller,
     describe,
     find_tracers,
+    remedy,
     see,
     see_all,
     static_types,
@@ -67,10 +66,11 @@ def _of_floats(ufunc: Any) -> None:
     def composite(*operands: Any) -> Any:
         like = next(x for x in operands if not isinstance(x, list | tuple))
         xs = [array_of(x, like) for x in operands]
-        if all(map(is_numpys, xs)):
+        ours = [issubclass(type_info(type(x)).dispatch_type, da.Array) for x in xs]
+        if not any(ours):
             return general(*xs)
         for i, x in enumerate(xs):
-            if issubclass(type_info(type(x)).dispatch_type, da.Array):
+            if ours[i]:
                 dtype = ufunc(*[np.ones(0, x.dtype)] * ufunc.nin).dtype
                 xs[i] = x if x.dtype == dtype else v.astype(x, dtype=dtype)
         return row.operation(*xs)
@@ -176,7 +176,8 @@ def _instead(frame: Any) -> str | None:
         frame = frame.f_back
     if name is None or frame is None:
         return None
-    if (same := alike(Line(frame))) is not None:
+    same = remedy(Line(frame), last=True) or ""
+    if same.startswith("use "):  # NumPy's function of the same name
         return same
     by_numpy = f"write np.{name}" if hasattr(np, name) else "write it with NumPy's functions, or"
     by_blocks = "" if hasattr(np, name) else " block by block with map_reduce_grad"
