@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 from traceback import walk_tb
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -374,7 +374,7 @@ def _output(line: Line) -> str | None:
     out = next((each.value for each in call.keywords if each.arg == "out"), None)
     if isinstance(out, ast.Tuple) or (out is not None and getattr(function, "nout", 1) > 1):
         return "leave the output off, and write b[...] = y for each of its arrays b and results y"
-    if out is not None and not any(line.traced(out)) and _shared(line, out):  # others read it
+    if out is not None and not any(line.traced(out)) and _read_elsewhere(line, out):
         return _made(line, out, call)
     without = line.without("out")
     if out is not None and without is not None and " = " in without and not _is_statement(line):
@@ -410,7 +410,7 @@ def _buffer(line: Line) -> str | None:
     node, sum_ = line.node, line.augmented
     if sum_ is not None:
         whole = sum_.target.value if isinstance(sum_.target, ast.Subscript) else sum_.target
-        if whole is not sum_.target or _shared(line, whole):  # the plain array stays plain
+        if whole is not sum_.target or _read_elsewhere(line, whole):  # it stays plain
             return _made(line, whole, sum_.value)
         new = ast.BinOp(whole, sum_.op, sum_.value)
         return f"use {ast.unparse(whole)} = {ast.unparse(new)}"
@@ -513,15 +513,25 @@ def _shared(line: Line, target: ast.AST) -> tuple[str, np.ndarray] | None:
     return (others[0], of) if others else None
 
 
+def _parameters(line: Line) -> tuple[str, ...]:
+    code: CodeType = line.frame.f_code
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def _read_elsewhere(line: Line, target: ast.AST) -> bool:
+    """Return whether an array has another name, or is an argument, which the caller may read."""
+    given = ast.unparse(target) in _parameters(line) and _is_numpys(line.resolved(target))
+    return given or _shared(line, target) is not None
+
+
 def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
     """Return how to make a buffer that holds traced values, of zeros or of its current numbers."""
     while isinstance(target, ast.Subscript) and _is_numpys(line.resolved(target.value)):
         target = target.value  # u[i] is a part of u
     name, buffer, code = ast.unparse(target), line.resolved(target), line.frame.f_code
-    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    seen, known = line.frame.f_locals, arguments + code.co_freevars
+    seen, known = line.frame.f_locals, _parameters(line) + code.co_freevars
     of, like = _like(line, stored, known)
-    if write := _in_sparse(line, target, like):
+    if write := _of_series(name, seen.get(of)) or _in_sparse(line, target, like):
         return write
     args = getattr(target, "args", ())  # of a call
     if args and ast.unparse(getattr(target, "func", target))[-5:] in ("zeros", "empty"):
@@ -556,9 +566,9 @@ def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
         zeros = kept
     else:
         zeros = f"np.zeros_like({like}, shape={shape}{dtype})"
-    if name in arguments:  # which the caller may read
-        instead = f"if {code.co_name} returns it, write {name} = {kept} instead"
-        return f"give {zeros} for {name}; {instead}"
+    if name in _parameters(line):
+        alone = f"if its caller does not read {name} after it, {name} = {kept} before the write"
+        return f"write {name} = {zeros} before {code.co_name} is given {name}, or, {alone}"
     if zeros is not kept:
         return f"make it as {name} = {zeros}, which holds traced values"
     place = "where it is made" if name in code.co_freevars else "before it is written to"
@@ -608,6 +618,12 @@ def _shape(line: Line, name: str) -> str | None:
                     zeros = line.value_of(getattr(made, "func", None)) in (np.zeros, np.empty)
                     return ast.unparse(made.args[0]) if zeros and made.args else None
     return None
+
+
+def _of_series(name: str, x: Any) -> str | None:
+    """Return how to make an array of what has a Taylor series, which cannot be written, or None."""
+    write = f"make it of its parts at once, {name} = np.stack([...]), or np.concatenate([...])"
+    return write if "series" in [getattr(t, "engine", "") for t in _held(x)] else None
 
 
 def _in_sparse(line: Line, target: Any, like: str) -> str | None:

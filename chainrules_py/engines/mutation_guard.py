@@ -212,7 +212,8 @@ class Guard:
                     "the line writes to an array on which the gradient depends: it is read-only "
                     "until the gradient is taken",
                     line,
-                    f"make a copy, v = {name}.copy(), and write to v",
+                    f"make a copy, v = {name}.copy(), and write to v; read v, not {name}, after "
+                    f"that, in the caller too",
                 )
             ) from error
 

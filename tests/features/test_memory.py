@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import pickle
+import time
 import tracemalloc
 
 import numpy as np
@@ -254,19 +255,45 @@ def test_a_chain_runs_as_many_steps_as_the_schedule_says(n, slots):
 @feature(58, "show what is saved, by whom, how many bytes and why", page="tape",
          best="JAX: print_saved_residuals")  # fmt: skip
 def test_what_is_saved_is_shown():
-    saved = show_saved(network, X, W, B)
+    saved = show_saved(network, X, W, B, argnums=(0, 1, 2))
     assert saved.nbytes == sum(row.nbytes for row in saved.rows)
     (first,) = [row for row in saved.rows if row.by == "matmul" and row.what == "float64[4,4]"]
     assert first.why == "argument"
     assert "h @ w" in first.where
     assert any(row.by == "svd" for row in saved.rows)
-    cheap = show_saved(checkpoint(network, save="cheap"), X, W, B)
+    cheap = show_saved(checkpoint(network, save="cheap"), X, W, B, argnums=(0, 1, 2))
     assert cheap.nbytes < saved.nbytes
     assert sum(row.why == "kept by the policy" for row in cheap.rows) >= 2
     nothing = show_saved(checkpoint(network), X, W, B)
     assert {row.why for row in nothing.rows} == {"to run it again"}
     assert nothing.nbytes == X.nbytes + W.nbytes + B.nbytes
     assert "bytes in" in repr(saved)
+
+
+def test_what_the_gradient_in_one_argument_keeps_is_shown():
+    def f(x, w, n):
+        for _ in range(n):
+            x = x * w
+        return np.sum(x)
+
+    assert show_saved(f, B, B + 1.0, 3).nbytes == B.nbytes  # w alone
+    assert show_saved(f, B, B + 1.0, n=3, argnums=1).nbytes == 4 * B.nbytes  # each x, and w
+
+
+def squeezed(x, n):
+    for _ in range(n):
+        x = x + 0.1 * np.sin(x)
+    return np.sum(x)
+
+
+def test_the_time_of_a_large_budget_is_linear():
+    def seconds(n):
+        start = time.process_time()
+        grad(checkpoint(squeezed, save=10**9))(B, n)
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(16_000) < 20 * min([seconds(2_000) for _ in range(3)])
 
 
 # ---------------------------------------------------------------------------- sparse cotangents

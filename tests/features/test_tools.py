@@ -172,6 +172,18 @@ class Pair(NamedTuple):
     y: object
 
 
+def test_arrays_by_keyword_count_examples_in_front():
+    """As in JAX; a number is the same for all."""
+    xs, ys = np.arange(6.0).reshape(2, 3).T, np.array([2.0, -1.0, 0.5])
+    f = lambda x, y=0.0, power=1: np.sum(x) ** power * y if y > 0 else y
+    expected = [f(x, y, 2) for x, y in zip(xs, ys, strict=True)]
+    np.testing.assert_array_equal(vmap(f)(xs, y=ys, power=2), expected)
+    np.testing.assert_array_equal(vmap(f, 1)(xs.T, power=2, y=ys), expected)
+    product = lambda x, y: np.sum(np.sin(x) * y)
+    slopes = vmap(grad(product))(xs, y=ys)
+    np.testing.assert_allclose(slopes, np.cos(xs) * ys[:, None], rtol=1e-15)
+
+
 def test_axes_of_fields():
     pair = Pair(np.arange(3.0), 2.0)
     for axes in ((0, None), Pair(0, None)):
@@ -243,6 +255,35 @@ def test_taylor_coefficients_are_those_of_nested_derivatives(k):
     f, x = PROGRAMS[k], A + 0.3
     for found, expected in zip(taylor(f, x, D, 4), nested(f, x, D, 4), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+SLOPES = {
+    "two elements of many": lambda x: x[0] ** 2 * x[1] + np.sin(x[1]),
+    "parts": lambda x: np.sum(x[:2] ** 2 * x[3]) + np.sum(np.cumsum(x)[4:6] ** 3),
+    "a buffer": lambda x: np.sum(np.sin(written_in_parts(x, np.zeros_like(x))) * x),
+    "an array of numbers": lambda x: np.sum(np.sin(written_in_parts(x, x * 1)) * x),
+}
+
+
+def written_in_parts(x, y):
+    y[1:] = x[:-1] ** 2
+    y[0] += x[2] * y[1]
+    y *= x
+    part = y[2:5]
+    part += x[0]
+    y[3] = 1.0
+    return y
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_gradients_of_parts_have_series(name):
+    x = np.linspace(0.3, 1.2, 20)
+    slope, d = grad(SLOPES[name]), np.cos(x)
+    for found, expected in zip(taylor(slope, x, d, 3), nested(slope, x, d, 3), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+    h = 1e-5
+    rise = (slope(x + h * d) - slope(x - h * d)) / (2 * h)
+    np.testing.assert_allclose(taylor(slope, x, d, 1)[1], rise, rtol=1e-7, atol=1e-8)
 
 
 def test_taylor_in_other_differentiation():
@@ -505,6 +546,25 @@ def test_rules_are_profiled():
     assert {row.rule: row.calls for row in p.by_rule()}["tanh"] == 3
 
 
+@pytest.mark.parametrize("where", [slice(1, 3), 1, np.array([0, 2])])
+def test_writes_are_profiled(where):
+    def f(x):
+        y = np.zeros_like(x)
+        for k in range(20):
+            y[where] = k * x[where]
+        return np.sum(y**2)
+
+    expected = grad(f)(A)
+    with profile() as p:
+        np.testing.assert_array_equal(grad(f)(A), expected)
+    (row,) = [row for row in p.by_rule() if row.rule == "put_at"]
+    assert (row.calls, row.pulls) == (20, 20)
+    assert min(row.forward, row.backward) > 0.0
+    assert {row.where.partition(": ")[2] for row in p.rows if row.rule == "put_at"} == {
+        "y[where] = k * x[where]"
+    }
+
+
 # ------------------------------------------------------------------- ChainRules.jl's functions
 
 
@@ -589,6 +649,20 @@ def test_an_axis_of_results_that_does_not_exist():
 def test_no_example_of_what_looks_at_values(f):
     with pytest.raises(NotDifferentiableError, match="there is no example"):
         vmap(f)(np.zeros(0))
+
+
+def _in_rows(x):
+    b = np.zeros((2, 3))
+    b = b + np.zeros_like(x, shape=b.shape)
+    b[0] = x
+    return np.sum(b**2)
+
+
+def test_a_series_that_is_written_to_a_buffer_is_made_of_its_parts():
+    with pytest.raises(TracerError, match=r"b = np\.stack\(\[\.\.\.\]\), or np\.concatenate"):
+        taylor(_in_rows, A, D, 2)
+    stacked = taylor(lambda x: np.sum(np.stack([x, np.zeros(3)]) ** 2), A, D, 2)
+    np.testing.assert_allclose(stacked, nested(_in_rows, A, D, 2), rtol=1e-12)
 
 
 def test_a_series_that_was_refused_is_told_of():

@@ -497,11 +497,13 @@ TOLD = {
     ),
     "grad(lambda x: np.sum(np.sin(x, casting='safe')))(TWO)": "use np.sin(x)",
     "grad(lambda x: jsoned({'v': x}))(TWO)": "json.dumps(d, default=lambda v: ignore_deriv",
-    "grad(lambda x: locked(x, np.ones(2)))(TWO)": "make a copy, v = w.copy(), and",
+    "grad(lambda x: locked(x, np.ones(2)))(TWO)": (
+        "make a copy, v = w.copy(), and write to v; read v, not w, after that, in the caller too"
+    ),
     "grad(added_in_part)(TWO)": "make it as acc = np.zeros_like(x, shape=(2, 2)), which holds",
     "grad(looped)(TWO)": "use acc = acc + x * i",
     "grad(lambda x: np.copyto(np.zeros(2), x))(TWO)": "np.copyto(np.zeros(2), x)",
-    "grad(lambda x: into(x, np.zeros(2)))(TWO)": "use b = np.sin(x)",
+    "grad(lambda x: into(x, np.zeros(2)))(TWO)": "write b = np.zeros_like(x, shape=2) before into",
     "grad(lambda x: shuffled(np.stack([x] * 4)))(TWO)": "use y = y[rng.permutation(len(y))]",
     "grad(lambda x: scipy.optimize.brentq(lambda t: t - x, 0, 3))(1.0)": (
         "brentq takes plain values, and was given what is traced"

@@ -30,7 +30,7 @@ from chainrules_py.ops.engine_operations import (
     reading_rows,
     subscripts,
 )
-from chainrules_tape.array_writes.writes_and_views import View, fits, view_of
+from chainrules_tape.array_writes.writes_and_views import View, Writable, fits, view_of
 from chainrules_tape.core.cotangent_routing import Cotangents
 from chainrules_tape.core.variable import BareVariable, Recording
 
@@ -109,10 +109,13 @@ def is_lazier(y_bar: Any, of: Any) -> bool:
 
 
 def is_small_part(bars: Cotangents, link: int, y_bar: Any) -> bool:
-    """Return whether a cotangent is that of a small part of a traced buffer made here."""
+    """Return whether a cotangent is that of a small part of a traced buffer made here.
+
+    A Taylor series and the examples of `vmap` cannot be written to.
+    """
     total = bars[link]
     return (
-        issubclass(type(total), Tracer)
+        issubclass(type(total), Writable)
         and not issubclass(type(y_bar), AbstractTangent)
         and SMALL_PART * math.prod(getattr(y_bar, "shape", ())) <= total.size
         and bars.owned.get(link) is True

@@ -191,12 +191,15 @@ def share(y: Any, x: Any) -> bool:
 
 
 def fits(array: Any, *given: Any) -> bool:
-    """Return whether an array, or its tracer, can hold values without another engine seeing it."""
+    """Return whether an array, or its tracer, can hold values without another engine seeing it.
+
+    A Taylor series, and the examples of `vmap`, cannot be written to.
+    """
     cls = type(array)
     if {cls}.issuperset(map(type, given)) and not issubclass(cls, Tracer):
         return True
     hosts, level = (None, type_info(cls).host), getattr(array, "level", 0)
-    return all(
+    return (issubclass(cls, Writable) or not issubclass(cls, Tracer)) and all(
         [getattr(x, "level", 0) <= level and type_info(type(x)).host in hosts for x in given]
     )
 
@@ -464,7 +467,9 @@ def alone(holder: Any, name: str = "payload") -> bool:
     cls = type(value)
     if issubclass(cls, Tracer):
         view = getattr(value, "as_view", None)
-        return view is None or (view.parent is None and not view.living())
+        return issubclass(cls, Writable) and (
+            view is None or (view.parent is None and not view.living())
+        )
     info = type_info(cls)
     if info.memory is None or info.memory.owner(value) is not value:
         return False

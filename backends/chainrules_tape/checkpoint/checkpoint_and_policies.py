@@ -124,7 +124,7 @@ class Policy:
         self.even.append((i, size))
         self.left -= size
         self._thin(0)
-        return (i, size) in self.even
+        return self.even[-1:] == [(i, size)]
 
     def _thin(self, size: int) -> None:
         """Drop every other evenly kept value until ``size`` bytes of the budget are left."""
@@ -550,10 +550,11 @@ def checkpoint(
         be any function.
     save : {"nothing", "cheap", "mincut", "all"}, collection of str, or int
         Which values are kept besides the arguments. "cheap" recomputes elementwise operations and
-        views. "mincut" keeps the fewest bytes from which all else can be recomputed by these (SciPy
-        computes the cut when f returns). A collection of names keeps the values that `name` gave
-        these names. A number is a budget in bytes, spent on expensive values first and then at even
-        distances. Values of user-defined primitives are kept under any policy but "nothing".
+        views. "mincut" keeps the fewest bytes from which all else can be recomputed by these, by at
+        most 16 in a row (SciPy computes the cut when f returns). A collection of names keeps the
+        values that `name` gave these names. A number is a budget in bytes, spent on expensive
+        values first and then at even distances. Values of user-defined primitives are kept under
+        any policy but "nothing".
     pack, unpack : callable, optional
         Store the kept arrays when f returns, and load them again: to a file, to another device, or
         in lower precision. ``unpack(pack(x))`` must have the shape and dtype of x.

@@ -61,9 +61,9 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
     Returns
     -------
     callable
-        Takes the positional arguments of f with that axis, and returns the results of f with it. It
-        can be differentiated, and f may compute gradients: ``vmap(grad(loss))`` computes one for
-        each example.
+        Takes the arguments of f with that axis, and returns the results of f with it. Arrays that
+        are passed by keyword have it in front. It can be differentiated, and f may compute
+        gradients: ``vmap(grad(loss))`` computes one for each example.
 
     Raises
     ------
@@ -80,8 +80,14 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
     (3, 3)
     """
 
-    def mapped(*operands: Any) -> Any:
-        axes = _axes(f, in_axes, out_axes, len(operands))
+    def mapped(*operands: Any, **keywords: Any) -> Any:
+        count = len(operands)
+        axes = [*_axes(f, in_axes, out_axes, count), *[0] * len(keywords)]
+        operands = (*operands, *keywords.values())
+
+        def call(xs: list[Any]) -> Any:
+            return f(*xs[:count], **dict(zip(keywords, xs[count:], strict=True)))
+
         if len(modules) != met[0]:
             see_operators()
         n, level = _count(f, operands, axes), new_level()
@@ -91,7 +97,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
             given = [
                 _each(x, axis, lambda x: batch(x, level)) for x, axis in _pairs(operands, axes)
             ]
-            leaves, tree = flatten(f(*given))
+            leaves, tree = flatten(call(given))
             ys = [_out(y, n, level, out_axes) for y in leaves]
             if _state[level] == OPEN and not drawing.went_on():
                 return unflatten(tree, own_all(ys, ys, (*flatten(operands)[0],), dense=False))
@@ -107,7 +113,9 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
             )
         # It depends on values, writes, draws or fails: each example runs by itself.
         drawing.put_back()
-        each = [f(*[_example(x, axis, i) for x, axis in _pairs(operands, axes)]) for i in range(n)]
+        each = [
+            call([_example(x, axis, i) for x, axis in _pairs(operands, axes)]) for i in range(n)
+        ]
         return _stacked(each, out_axes)
 
     return made(mapped, f, vmap, in_axes, out_axes)  # type: ignore[no-any-return]

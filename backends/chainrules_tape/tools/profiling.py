@@ -7,9 +7,11 @@ import html
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, cast, final
 
 from chainrules_py.extend import Bound, Classes
+from chainrules_py.ops.engine_operations import store
+from chainrules_tape.array_writes.writes_and_views import Overwrite
 from chainrules_tape.checkpoint.checkpoint_and_policies import nbytes
 from chainrules_tape.core.variable import Recording
 from chainrules_tape.functions.run import ReverseRun
@@ -201,10 +203,37 @@ class _Timing(Recording):
         return pull
 
 
+class _TimedWrite(Overwrite):
+    """Links of a write into memory of a tracer, whose pull is measured."""
+
+    __slots__ = ("found", "where")
+
+    def __init__(self, parents: Any, found: Profile, where: str) -> None:
+        super().__init__(parents)
+        self.found, self.where = found, where
+
+    def pull(self, *given: Any) -> None:
+        """Send the cotangents."""
+        start = time.perf_counter()
+        super().pull(*given)
+        self.found.add(store.__name__, self.where, 0, 0.0, 1, time.perf_counter() - start)
+
+
 class _Profiled(Variable):
     """Value on a tape whose calls are measured."""
 
     __slots__ = ()
+
+    def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
+        """Write in place, and measure the write and the pull of its record."""
+        start = time.perf_counter()
+        if not super()._put(pattern, arrays, value):
+            return False  # it is a call of its own
+        spent, where, timing = time.perf_counter() - start, source_line(), cast(Any, self.tracing)
+        timing.found.add(store.__name__, where, 1, spent, 0, 0.0, sum(map(nbytes, arrays)))
+        pull, links, *saved = self.tape[-1]
+        self.tape[-1] = (pull, _TimedWrite(links.parents, timing.found, where), *saved)
+        return True
 
     @classmethod
     def classes(cls) -> Any:

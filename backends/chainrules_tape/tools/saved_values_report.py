@@ -9,7 +9,7 @@ from chainrules_py.extend import describe, flatten, type_info, unflatten
 from chainrules_tape.checkpoint.checkpoint_and_policies import Packed, Recalled, nbytes
 from chainrules_tape.checkpoint.segment import Segment
 from chainrules_tape.core.bare_tape import Notes
-from chainrules_tape.functions.arguments import can_vary
+from chainrules_tape.functions.arguments import Arguments, Numbers, can_vary
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.inspect.kept_calls import KeptCall, source_line
 
@@ -78,15 +78,19 @@ class _Lines(Notes):
         kept.where = where
 
 
-def show_saved(f: Callable[..., Any], *operands: Any) -> Saved:
+def show_saved(
+    f: Callable[..., Any], *operands: Any, argnums: Numbers = 0, **keywords: Any
+) -> Saved:
     """List the arrays that the gradient of a function keeps, with their bytes and the reasons.
 
     Parameters
     ----------
     f : callable
         The function, possibly with checkpoints.
-    *operands
+    *operands, **keywords
         Its arguments.
+    argnums : int or sequence of int
+        The arguments in which `grad` would differentiate.
 
     Returns
     -------
@@ -103,11 +107,13 @@ def show_saved(f: Callable[..., Any], *operands: Any) -> Saved:
     tape: Any = ReverseRun.new_tape(guard="off")
     notes = tape.notes = _Lines()
     tape.classes = tape.kept_classes
-    leaves, tree = flatten(operands)
+    chosen, of_chosen = Arguments("show_saved", f, argnums, None).pick(operands, keywords)
+    leaves, tree = flatten(chosen)
     given = [tape.leaf(x) if v else x for x, v in zip(leaves, can_vary(leaves), strict=True)]
-    f(*unflatten(tree, given))
+    of_chosen(*unflatten(tree, given))
     tape.close()
-    arguments = {id(x.payload) for x in given if hasattr(x, "payload")}
+    plain = flatten((operands, keywords))[0]
+    arguments = {id(getattr(x, "payload", x)) for x in (*given, *plain)}
     rows: list[SavedValue] = []
     seen: set[int] = set()
     for array, by, call, role in _held(tape, notes.seen):

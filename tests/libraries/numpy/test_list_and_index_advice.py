@@ -169,6 +169,8 @@ INSTEAD = [
 ]
 KEPT = ", which is a constant: y is of int64, after 'from chainrules_py import ignore_derivatives'"
 MADE = " after the line that makes it: it is read-only"
+TRACED = "y = y + np.zeros_like(x, shape=y.shape)"
+GIVEN = "is given y, or, if its caller does not read y after it, "
 WRITTEN = {
     "y = np.asarray(x * 1)\n«»\ny.fill(x[0])": f"write «y = np.copy(y)»{MADE}",
     "y = np.asarray(x * 1)\n«»\ny.put([0], x[1])": f"write «y = np.copy(y)»{MADE}",
@@ -178,6 +180,11 @@ WRITTEN = {
     "y = np.ones(4, int)\ny[:2] = «[x[0], x[1]]»": f"use «ignore_derivatives([x[0], x[1]])»{KEPT}",
     "y = np.zeros_like(x, dtype=int)\n«y.put([0], x[1])»": (
         f"use «y.put([0], ignore_derivatives(x[1]))»{KEPT}"
+    ),
+    "def g(y, x):\n    y *= x\ny = np.ones(4)\n«»\ng(y, x)": f"write «{TRACED}» before g {GIVEN}",
+    "def g(y):\n    «»\n    y *= x\n    return y\ny = g(np.ones(4))": f"{GIVEN}«{TRACED}» before",
+    "def g(y, x):\n    np.sin(x, out=y)\ny = np.ones(4)\n«»\ng(y, x)": (
+        f"write «{TRACED}» before g {GIVEN}"
     ),
 }
 """Programs that write into y, and what is written in place of their part in «»."""
