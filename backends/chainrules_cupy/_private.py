@@ -11,6 +11,12 @@ OF_COMPOSITES = [
 """The modules of cupyx functions that are composed of other functions."""
 
 
+def with_broadcast() -> list[Any]:
+    """Return the modules whose ``broadcast`` is called: by programs, and by broadcast_arrays."""
+    names = "cupy", "cupy._manipulation.dims"
+    return [space for space in map(importlib.import_module, names) if hasattr(space, "broadcast")]
+
+
 def where_ufunc() -> Any:
     """Return the ufunc that ``cupy.where`` calls, or None if there is none."""
     try:

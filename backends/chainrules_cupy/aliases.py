@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import functools
+import importlib
 import itertools
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 import cupy
 import numpy as np
 
-from chainrules_cupy._private import OF_COMPOSITES, where_ufunc
+from chainrules_cupy._private import OF_COMPOSITES, where_ufunc, with_broadcast
 from chainrules_kit import derive, rows_of
 from chainrules_py import NotDifferentiableError
 from chainrules_py import ops as v
 from chainrules_py.extend import (
     Alias,
+    Line,
+    Tracer,
+    advise,
     advisers,
     alias,
     find_tracers,
@@ -84,6 +90,20 @@ later(
 # ------------------------------------------------------ calls that cannot be intercepted
 
 
+@functools.wraps(cupy.broadcast, updated=())
+def _broadcast(*arrays: Any, of_arrays: Any = cupy.broadcast) -> Any:
+    if any([isinstance(x, Tracer) for x in arrays]):  # which the class in Cython would pass over
+        raise NotDifferentiableError(
+            "cupy.broadcast takes arrays of CuPy's alone, and no traced ones: write "
+            "np.broadcast_arrays"
+        )
+    return of_arrays(*arrays)
+
+
+for _space in with_broadcast():
+    _space.broadcast = _broadcast
+
+
 def _advice(error: BaseException) -> str | None:
     """Return advice for an error that a CuPy function raised for a traced value, or None."""
     trace = error.__traceback__
@@ -126,6 +146,22 @@ def _instead(name: str) -> str:
 
 
 advisers.append(_advice)
+
+
+def _by_numpy(name: str) -> Callable[[Line], str]:
+    """Return the advice to call NumPy's function of the same name with the same arguments."""
+
+    def line_of(line: Line) -> str:
+        keywords = map(ast.unparse, getattr(line.node, "keywords", ()))
+        return f"use np.{name}({', '.join([*line.arguments, *keywords])})"
+
+    return line_of
+
+
+# Functions that fail where they call another function, of which the advice would be.
+for _name in ("angle", "average", "bincount", "isin", "nan_to_num"):
+    advise(getattr(cupy, _name), _by_numpy(_name))
+advise(importlib.import_module("cupyx").scatter_add, "use np.add.at({0}, {1}, {2})")
 
 
 def _refuse(error: BaseException) -> None:

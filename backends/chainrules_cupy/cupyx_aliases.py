@@ -14,7 +14,7 @@ from chainrules_py.extend import alias
 special: Any = importlib.import_module("cupyx.scipy.special")
 _KEYWORDS = {"out": None, "dtype": None, "casting": "same_kind"}
 
-for _name in sorted(SPECIAL):
+for _name in (*sorted(SPECIAL), "cbrt", "exp2", "expm1", "log1p"):
     _function: Any = getattr(special, _name)
     _operation: Any = getattr(v, _name)
     if isinstance(_function, cupy.ufunc):

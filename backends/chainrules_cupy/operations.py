@@ -48,7 +48,10 @@ _OWN: dict[Any, Callable[..., Any]] = {
     v.copy: lambda x: x.copy(),
     v.squeeze: lambda x, *, axis=None: x.squeeze(axis),
     v.expand_dims: lambda x, *, axis: cupy.expand_dims(x, axis),
-    v.vander: vander_standard,
+    v.vander: lambda x, **options: vander_standard(
+        x.astype(cupy.promote_types(x.dtype, int), copy=False),
+        **options,  # as CuPy's own
+    ),
     v.conj: lambda x: x.conj() if x.dtype.kind == "c" else x,  # CuPy's copies real arrays
     v.real: lambda x: x.real,
     v.round_decimals: lambda x, *, decimals: x.round(decimals),

@@ -10,7 +10,7 @@ import mlx.core as mx
 
 from chainrules_mlx import namespace as xp
 from chainrules_py import Primitive, Scalar
-from chainrules_py.extend import Library, Tracer, register_array_type
+from chainrules_py.extend import Library, Tracer, refuse_plain, register_array_type
 
 _mx: Any = mx
 ARRAY: Any = mx.array
@@ -46,6 +46,26 @@ for _name in (
 ):
     _method = f"__{_name}__"
     setattr(ARRAY, _method, _let_tracers_answer(getattr(ARRAY, _method)))
+
+
+def _refuse_tracers(write: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a write to arrays: other names of the array would not see what is traced."""
+
+    @functools.wraps(write)
+    def written(self: Any, *others: Any) -> Any:
+        if isinstance(others[-1], Tracer):
+            refuse_plain(self, others[-1])
+        return write(self, *others)
+
+    return written
+
+
+for _name in (
+    *("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul"),
+    *("iand", "ior", "ixor", "setitem"),
+):
+    _method = f"__{_name}__"
+    setattr(ARRAY, _method, _refuse_tracers(getattr(ARRAY, _method)))
 
 
 def dtype_of(dtype: Any) -> Any:

@@ -18,7 +18,7 @@ from chainrules_numpy.late_alias import alias
 from chainrules_numpy.methods import refused
 from chainrules_py import TracerError
 from chainrules_py import ops as v
-from chainrules_py.extend import Tracer, describe, refuse_plain, untraced, writers
+from chainrules_py.extend import Tracer, called_beside, describe, refuse_plain, untraced, writers
 
 
 def check(native: Callable[..., Any], x: Any, *operands: Any, **options: Any) -> None:
@@ -145,9 +145,11 @@ alias(np.ndarray.partition, to=partition)
 def _adding(ufunc: np.ufunc, sign: int) -> Callable[..., None]:
     def at(a: Any, indices: Any, b: Any) -> None:
         check(ufunc.at, a, indices, b)
-        b = low.array_of(b)
-        pattern, arrays = v.Index.split(indices, np.asarray)
-        arrays = tuple([untraced(places) for places in arrays])
+        b = called_beside(getattr(a, "home", None), low.array_of, b)
+        # An empty list holds no numbers, whose dtype np.asarray could find.
+        places = lambda listed: np.asarray(listed, None if np.size(listed) else np.intp)
+        pattern, arrays = v.Index.split(indices, places)
+        arrays = tuple(map(untraced, arrays))
         a[...] = v.scatter_add(a, b if sign > 0 else -b, *arrays, index=pattern)
 
     return at

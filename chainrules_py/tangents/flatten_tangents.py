@@ -145,8 +145,7 @@ class Opened:
         gives: Callable[[Any], bool],
     ) -> None:
         self.f, self.operands = f, operands
-        self.options = options
-        self.gives = gives
+        self.options, self.gives = options, gives
         self.moved, self._given = partition(operands, takes)
         self.out = LEAF
 

@@ -52,8 +52,7 @@ class LinearMap:
         pull_into: Callable[..., Any] | None = None,
     ) -> None:
         self.push, self.pull = push, pull
-        self.saved = saved
-        self.pull_into = pull_into
+        self.saved, self.pull_into = saved, pull_into
 
     def __call__(self, x_dot: Any) -> Any:
         """Push one tangent forward."""
@@ -86,8 +85,7 @@ class PullInto:
     __slots__ = ("into", "pull")
 
     def __init__(self, pull: Callable[..., Any], into: Callable[..., Any]) -> None:
-        self.pull = pull
-        self.into = into
+        self.pull, self.into = pull, into
 
     def __call__(self, y_bar: Any, *saved: Any) -> Any:
         """Pull one cotangent back."""

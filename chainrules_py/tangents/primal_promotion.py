@@ -58,8 +58,7 @@ class ByDtype(dict[Any, Any]):
 
     def __init__(self, like: type, make: Callable[[str, Any], Any]) -> None:
         super().__init__()
-        self.like = like
-        self.make = make
+        self.like, self.make = like, make
 
     def __missing__(self, dtype: Any) -> Any:
         return self.setdefault(dtype, self.make(dtype_kind(dtype, self.like), dtype))

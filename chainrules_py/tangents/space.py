@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+from enum import Enum
 from typing import Any, NoReturn, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
@@ -227,7 +228,7 @@ def _maker(cls: type, x: Any) -> Any:
     # Arrays of one class differ in their spaces. Another thread may just have emptied `with_dtype`.
     if kind != "none" and not is_number and hasattr(x, "dtype"):
         return _array_space if type_info(cls).has_device else _first_space
-    of = NoTangent() if kind in ("bool", "none") else Space(x)
+    of = NoTangent() if kind in ("bool", "none") or issubclass(cls, Enum) else Space(x)
     return lambda x: of  # all numbers of a class have the same space
 
 
@@ -329,6 +330,10 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
         return t
     if type(onto) is not Space:
         return known_space(y)
+    ours, theirs = type_info(onto.like), type_info(type(t))
+    if None not in (ours.home, theirs.namespace) and theirs.home is None:
+        # Of what stood beside an array of a library other than NumPy, as a number in x - s.
+        t = full_like(_zeros(onto, ()), shape=(), fill=1) * t
     shape = getattr(t, "shape", ())
     if shape[batch:] != onto.shape:
         if hasattr(t, "dtype"):
@@ -460,8 +465,7 @@ def _to_number(t: Any, kind: str, wanted: str) -> Any:
     """Make a tangent a number, complex where one is wanted."""
     if type(t) in (int, bool, float):
         return complex(t) if wanted == "complex" else float(t)
-    wide = wanted == "complex" and kind != "complex"
-    return as_scalar(t) + complex(-0.0) if wide else as_scalar(t)
+    return as_scalar(t) + complex(-0.0) if wanted == "complex" != kind else as_scalar(t)
 
 
 def _is_foreign(t: Any, onto: Space) -> bool:

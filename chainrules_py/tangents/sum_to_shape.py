@@ -33,8 +33,7 @@ class Unbroadcast:
         self.axes: Any = axes[0] if len(axes) == 1 else axes
         self.keepdims = bool(stretched)
         self.drop = len(result) if lead and stretched else 0
-        self.result = result
-        self.shape = shape
+        self.result, self.shape = result, shape
         # Dask's lengths may be NaN: unknown.
         stated = libraries.items() if result == tuple([n for n in result if n == n]) else ()
         self.ways = {cls: lib.sums(result, shape) for cls, lib in stated if lib.sums is not None}

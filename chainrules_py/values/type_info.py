@@ -7,6 +7,7 @@ Libraries and engines register their classes; each fact about a class is an attr
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from numbers import Number
 from typing import Any, NamedTuple, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
@@ -14,6 +15,7 @@ from chainrules_py.values.caches import entering, forget_all, forgets
 from chainrules_py.values.dispatch_types import Array, Scalar, Tracer, number_home
 from chainrules_py.values.library import Library, is_namespace
 from chainrules_py.values.locks_and_modes import Lock
+from chainrules_py.values.structure import structure_of
 
 Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any] | None]
 
@@ -209,14 +211,19 @@ def register_array_type(cls: type, library: Library) -> None:
     True
     """
     _check_class("register_array_type", cls)
-    if type(library) is not Library or not is_namespace(library.namespace):
+    if not (
+        type(library) is Library
+        and is_namespace(library.namespace)
+        and isinstance(library.kind, type)
+        and issubclass(library.kind, Array)  # type: ignore[misc]
+    ):
         raise RuleError(
             f"register_array_type({cls.__qualname__}, {describe(library)}): write "
             f"register_array_type({cls.__qualname__}, Library(namespace)), with the module of the "
             f"functions"
         )
     _check_owner(cls, library)
-    library.kind.register(cls)  # type: ignore[attr-defined]
+    library.kind.register(cls)
     for number in (cls, *type_info(cls).library.floats):  # of an earlier registration
         finite_tests.pop(number, None)
     if library.finite is not None:
@@ -318,7 +325,8 @@ def _check_class(function: str, cls: Any) -> None:
 
 def _check_owner(cls: type, library: Library) -> None:
     """Raise if instances of a class are numbers, or another library has registered the class."""
-    if issubclass(cls, Scalar):
+    structure_of(cls)  # loads the backend that registers it
+    if issubclass(cls, (Scalar, Number)):
         raise RuleError(
             f"register_array_type({cls.__qualname__}, ...): its instances are numbers, no arrays"
         )

@@ -16,7 +16,7 @@ PACKAGES = (CORE[0], *sorted((ROOT / "backends").glob("chainrules_*")))
 
 USED = {
     "chainrules_autograd.engine": {"_node", "_trace"},
-    "chainrules_cupy": {"_where_ufunc", "cupy._sorting.search"},
+    "chainrules_cupy": {"_where_ufunc", "cupy._manipulation.dims", "cupy._sorting.search"},
     "chainrules_jax": {
         "jax._src.interpreters.ad.primitive_linearizations",
         "jax._src.util.weakref_cache_key_types",

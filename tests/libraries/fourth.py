@@ -11,6 +11,8 @@ import types
 
 import array_api_strict as strict
 
+from chainrules_py.extend import Tracer
+
 DEVICE = strict.Device("device1")
 
 
@@ -42,10 +44,8 @@ class Array:
 
 def _method(name):
     def method(self, *others):
-        if not all(
-            isinstance(x, (Array, int, float, complex, bool, slice, tuple, type(None), type(...)))
-            for x in others
-        ):
+        known = (Array, int, float, complex, bool, slice, tuple, type(None), type(...))
+        if not all(isinstance(x, known) and not isinstance(x, Tracer) for x in others):
             return NotImplemented
         result = getattr(self._x, name)(*map(bare, others))
         return result if result is NotImplemented else wrapped(result)

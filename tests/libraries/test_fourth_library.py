@@ -156,6 +156,14 @@ def test_operators_with_numbers_and_arrays_from_both_sides():
     )
 
 
+@pytest.mark.parametrize("s", [2.0, asarray(2.0)], ids=["float", "array"])
+def test_traced_numbers_stand_on_either_side_of_arrays(s):
+    x = asarray(W)
+    found = grad(lambda s: v.sum(x * s - s * s * x + (x - s) ** 2 + x / s))(s)
+    wanted = np.sum(W - 4.0 * W - 2.0 * (W - 2.0) - W / 4.0)
+    np.testing.assert_allclose(numbers(found)[0], wanted)
+
+
 # ------------------------------------------------------------------- what the standard covers
 
 _LINALG = (v.matmul, v.vecdot, v.tensordot, v.matrix_transpose, v.inv, v.solve, v.det, v.cholesky)

@@ -84,6 +84,19 @@ def _flattened(x: Any, start_axis: int = 0, end_axis: int = -1) -> Any:
     return v.reshape(x, shape=(*x.shape[:ahead], -1, *x.shape[last + 1 :]))
 
 
+def _moved(x: Any, source: int, destination: int) -> Any:
+    return extend.manipulation_composites.moveaxis(x, source, destination)
+
+
+def _parted(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    return extend.joining_composites.split(x, indices_or_sections, axis)
+
+
+def _diagonals(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    matrices = extend.manipulation_composites.moveaxis(x, (axis1, axis2), (-2, -1))
+    return v.diagonal(matrices, offset=offset)
+
+
 _MEMBERS: dict[str, Callable[..., Any]] = {
     **{name: _reduced(getattr(v, name)) for name in ("sum", "mean", "prod", "max", "min")},
     **{name: _reduced(getattr(v, name)) for name in ("any", "all", "argmax", "argmin")},
@@ -96,6 +109,12 @@ _MEMBERS: dict[str, Callable[..., Any]] = {
     "transpose": _turned,
     "flatten": _flattened,
     "swapaxes": _swapped,
+    "moveaxis": _moved,
+    "split": _parted,
+    "diag": lambda x, k=0: extend.manipulation_composites.diag(x, k),
+    "diagonal": _diagonals,
+    "round": lambda x, decimals=0: v.round_decimals(x, decimals=decimals),
+    "rsqrt": lambda x: v.reciprocal(v.sqrt(x)),
     "squeeze": lambda x, axis=None: v.squeeze(x, axis=axis),
     "astype": lambda x, dtype: v.astype(x, dtype=dtype),
 }
@@ -106,5 +125,6 @@ for _name in (
     *("sin", "sqrt", "square"),
 ):
     alias(getattr(_mx.array, _name), to=getattr(v, _name), parameters={"x": None})
+extend.advise(_mx.array.at, "write z = {x} + 0, then np.add.at(z, i, y), for z = {x}.at[i].add(y)")
 alias(_mx.array.T, to=v.permute_dims, parameters={"x": None})
 alias(_mx.array.mT, to=v.matrix_transpose, parameters={"x": None})

@@ -75,7 +75,9 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     """Delete elements along an axis by taking those that NumPy keeps."""
     x, along = (v.reshape(x, shape=(-1,)), 0) if axis is None else (x, axis)
     (along,) = m.normal_axes(operator.index(along), x.ndim)
-    kept = np.delete(np.arange(x.shape[along]), untraced(obj))
+    where = untraced(obj)
+    like = where if hasattr(where, "__array_function__") else None
+    kept = np.delete(np.arange(x.shape[along], like=like), where)
     return v.take(x, low.moved_beside(kept), axis=along)
 
 

@@ -428,8 +428,7 @@ def annotate(
     """
     half.statement = of.statement
     half.wanted = of.wanted
-    half.parts = parts
-    half.batched = batched
+    half.parts, half.batched = parts, batched
     return half
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import threading
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -195,7 +199,12 @@ NO_SPACE = ({"sin": np.sin}, {}, "numpy", 3, [np], dict, print)
         (lambda: register_array_type(Bad, np), r"write register_array_type\(Bad, Library"),
         (lambda: register_array_type(Bad, Library(None)), "with the module"),
         (lambda: register_array_type(object, Library(np)), "of Python's own"),
-        (lambda: register_array_type(np.float32, Library(np)), "its instances are numbers"),
+        *[
+            (lambda c=c: register_array_type(c, Library(np)), "its instances are numbers")
+            for c in (np.float32, Decimal, Fraction)
+        ],
+        (lambda: register_array_type(Bad, Library(np, kind=3)), r"Library\(namespace\)"),
+        (lambda: register_array_type(Bad, Library(np, kind=dict)), r"Library\(namespace\)"),
         (lambda: register_array_type(np.ndarray, Library(math)), "computes them already; derive"),
         *[(lambda s=s: register_array_type(Bad, Library(s)), "with the module") for s in NO_SPACE],
         *[(lambda c=c: register_array_type(c, Library(np)), "of Python's own") for c in PYTHONS],
@@ -219,6 +228,21 @@ def test_what_is_no_statement_is_refused_and_nothing_is_registered(register, mat
     assert not info.is_array
     assert not info.is_number
     assert info.host is None
+
+
+def test_arrays_of_a_backend_that_is_not_loaded_are_refused():
+    text = """
+import math, numpy
+from chainrules_py import RuleError
+from chainrules_py.extend import Library, register_array_type
+
+try:
+    register_array_type(numpy.ndarray, Library(math))
+except RuleError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert "numpy computes them already" in done.stdout
 
 
 class Bad:

@@ -16,7 +16,7 @@ import pytest
 import scipy.special
 
 import chainrules_scipy.linalg
-from chainrules_py import TracerError, frule, rrule
+from chainrules_py import NotDifferentiableError, TracerError, frule, rrule
 from chainrules_py import ops as v
 from chainrules_py.extend import type_info
 from chainrules_py.testing import to_numpy
@@ -24,7 +24,7 @@ from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.testing.cases.coordinates import Coordinates
 from chainrules_py.testing.cases.unsupported_operations import unsupported
 from chainrules_py.testing.sample_runs import operations_of, two_samples
-from chainrules_tape import Tape, grad, hvp, jvp, value_and_grad, vjp
+from chainrules_tape import Tape, grad, hessian, hvp, jvp, value_and_grad, vjp
 from tests.fake_gpu.syncs import count_syncs
 
 RNG = np.random.default_rng(11)
@@ -137,6 +137,17 @@ def test_numbers_beside_arrays(number, on, cp):
     close(jvp(loss, (number, on.asarray(X)), t)[1], jvp(loss, (0.5, X), (1.0, X))[1], 1e-6)
 
 
+@pytest.mark.parametrize("number", [np.float64(0.5), np.float32(0.5)], ids=repr)
+@pytest.mark.parametrize("f", [lambda s, x: x - s, lambda s, x: s + x])
+@pytest.mark.parametrize("x", [X, X[0, 0]])
+def test_tangents_of_numbers_beside_arrays_are_cupys(f, x, number, on, cp):
+    there = on.asarray(x)
+    tangent = jvp(lambda s: f(s, there), (number,), (type(number)(1.0),))[1]
+    assert isinstance(tangent, cp.ndarray)
+    close(tangent, f(1.5, x) - f(0.5, x))
+    close(hessian(lambda s: np.sum(f(s, there) ** 2))(number), 2.0 * np.size(x))
+
+
 # --------------------------------------------------------------------------- waiting for the device
 
 
@@ -211,7 +222,7 @@ def test_the_guard_waits_only_where_all_is_asked_for(on):
 
 def test_degenerate_points_are_reported_where_somebody_wants_to_know(on):
     from chainrules_cupy import debug
-    from chainrules_py import DegeneracyWarning, NotDifferentiableError
+    from chainrules_py import DegeneracyWarning
 
     a = on.asarray(np.eye(3))
     weights = on.asarray(np.array([1.0, 2.0, 3.0]))
@@ -400,15 +411,26 @@ BY_CUPY = {
     "norm": lambda cp, x: cp.linalg.norm(x) + cp.trace(x[:4]),
     "methods": lambda cp, x: (x.swapaxes(0, 1) @ x).sum(axis=0).cumsum().max(),
     "dot": lambda cp, x: cp.sum(cp.dot(x.T, x)) + cp.sum(cp.outer(x[0], x[1])),
+    "deleted by a mask": lambda cp, x: np.sum(np.delete(x[0], x[0] > 0) ** 2),
+    "deleted at places": lambda cp, x: np.sum(np.delete(x, cp.asarray([1, 3]), axis=0) ** 2),
+    "added": lambda cp, x: changed(np.add, x),
+    "subtracted": lambda cp, x: changed(np.subtract, x),
     "in place": lambda cp, x: cp.sum(cp.add(x, x.copy()) / (1.0 + x * x)),
 }
 
 
+def changed(ufunc, x):
+    z = 2.0 * x
+    for places, value in (([0, 0], 1.0), ([], x[:0]), ((1, [2, 2]), x[0, :2])):
+        ufunc.at(z, places, value)
+    return np.sum(z**2)
+
+
 @pytest.mark.parametrize("name", BY_CUPY)
 def test_functions_of_cupy_on_what_is_traced(name, on, cp):
-    close(
-        grad(lambda x: BY_CUPY[name](cp, x))(on.asarray(X)), grad(lambda x: BY_CUPY[name](np, x))(X)
-    )
+    f, g = (lambda x: BY_CUPY[name](cp, x)), (lambda x: BY_CUPY[name](np, x))
+    close(grad(f)(on.asarray(X)), grad(g)(X))
+    close(jvp(f, (on.asarray(X),), (on.asarray(X),))[1], jvp(g, (X,), (X,))[1])
 
 
 def test_a_copy_has_second_derivatives(on, cp):
@@ -435,15 +457,65 @@ def test_functions_of_cupy_that_cannot_ask_say_what_to_write(write, instead, on,
         assert instead in "".join(caught.value.__notes__)
 
 
-def test_kernels_of_the_users_say_what_to_write(on, cp):
-    from chainrules_py import NotDifferentiableError
+@pytest.mark.parametrize(
+    "write", [lambda cp, *xs: cp.broadcast_arrays(*xs), lambda cp, *xs: cp.broadcast(*xs).values]
+)
+def test_a_broadcast_does_not_pass_over_what_is_traced(write, on, cp):
+    x, table = on.asarray(X[0]), on.asarray(X)
+    assert [y.shape for y in write(cp, x, table)] == [X.shape, X.shape]
+    with pytest.raises(NotDifferentiableError, match=r"write np\.broadcast_arrays"):
+        grad(lambda x: np.sum(write(cp, x, table)[0] ** 2))(x)
+    g = grad(lambda x: np.sum(np.broadcast_arrays(x, table)[0] ** 2))(x)
+    close(g, 2 * len(X) * X[0])
 
+
+@pytest.mark.parametrize(
+    "write, instead",
+    [
+        (lambda cp, x: cp.nan_to_num(x, nan=1.0), "use np.nan_to_num(x, nan=1.0)"),
+        (lambda cp, x: cp.bincount(x.T.shape, weights=x), "use np.bincount(x.T.shape, weights=x)"),
+        (lambda cp, x: cp.average(x, weights=x), "use np.average(x, weights=x)"),
+        (lambda cp, x: cp.angle(x, deg=True), "use np.angle(x, deg=True)"),
+        (lambda cp, x: cp.isin(x, x, invert=True), "use np.isin(x, x, invert=True)"),
+    ],
+)
+def test_functions_of_cupy_are_written_with_all_arguments(write, instead, on, cp):
+    with pytest.raises((TracerError, NotDifferentiableError), match=re.escape(instead)):
+        vjp(lambda x: write(cp, x), on.asarray(X[0, :2]))
+
+
+def test_a_sum_at_places_is_written_with_numpys_function(cp):
+    """By CuPy's own function, which is another one on the host."""
+    code = """
+import numpy as np, cupyx, chainrules_cupy
+from chainrules_tape import grad
+
+try:
+    grad(lambda x: cupyx.scatter_add(np.zeros(2), [0], x))(np.ones(2))
+except Exception as error:
+    print(error)
+"""
+    assert "use np.add.at(" in fresh_python(code)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_powers_of_a_vector_have_the_dtype_of_cupy(dtype, on):
+    x = X[0].astype(dtype)
+    y, pullback = vjp(lambda x: np.vander(x, 3), on.asarray(x))
+    assert y.dtype == np.vander(x, 3).dtype
+    close(y, np.vander(x, 3))
+    assert pullback(y)[0].dtype == dtype
+
+
+def test_kernels_of_the_users_say_what_to_write(on, cp):
     kernel = cp.ElementwiseKernel("T x", "T y", "y = x * x", "squares")
     with pytest.raises(NotDifferentiableError, match="primitive"):
         grad(lambda x: np.sum(kernel(x)))(on.asarray(X))
 
 
-@pytest.mark.parametrize("name", ["erf", "gammaln", "xlogy", "expit", "logit", "i0e"])
+@pytest.mark.parametrize(
+    "name", ["erf", "gammaln", "xlogy", "expit", "logit", "i0e", "cbrt", "exp2", "expm1", "log1p"]
+)
 def test_ufuncs_of_cupyx(name, on, cp):
     ours, theirs = (getattr(m, name) for m in (special_of_cupy(), scipy.special))
     given = [np.abs(X) / 4] * ours.nin

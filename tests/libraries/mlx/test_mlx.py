@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chainrules_py import NoRuleError, ProjectionError, rrule
+from chainrules_py import NoRuleError, ProjectionError, TracerError, rrule
 from chainrules_py import ops as v
 from chainrules_py.testing.cases.backends import Backend, backend
 from chainrules_py.testing.cases.calls_from_samples import instances
@@ -226,11 +226,71 @@ def test_arrays_stand_on_either_side_of_traced_values():
     near(jacobian(lambda w: v.sin(asarray(X) @ w))(x), np.cos(X @ W)[:, None] * X)
 
 
+@pytest.mark.parametrize(
+    "method",
+    [
+        lambda x: x.split(2, axis=1)[1],
+        lambda x: x.split([1])[0],
+        lambda x: x.moveaxis(0, 1),
+        lambda x: x.diag(1),
+        lambda x: x[0].diag(-1),
+        lambda x: x.diagonal(-1),
+        lambda x: x.reshape(2, 5, 2).diagonal(axis1=2, axis2=0),
+        lambda x: x.round() * x,
+        lambda x: (10 * x).round(1) * x,
+        lambda x: (x * x).rsqrt(),
+    ],
+)
+def test_methods_have_the_derivatives_of_mlx(method):
+    loss = lambda x: (method(x) * mx.arange(method(x).size).reshape(method(x).shape)).sum()
+    near(grad(loss)(asarray(X)), mx.grad(loss)(asarray(X)))
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/", "//", "%", "**", "@", "[0] ="])
+def test_writes_to_plain_arrays_say_what_to_write(sign):
+    write = f"s{sign} x" if "[" in sign else f"s {sign}= x"
+    with pytest.raises(TracerError, match=r"written into the plain float32\[4\]"):
+        grad(lambda x: exec(write, {"s": 1.0 * asarray(W), "x": x}))(asarray(W))
+
+
+def test_a_sum_of_a_loop_is_written_without_an_operator_in_place():
+    def total(x, in_place):
+        s = mx.array(0.0)
+        for k in range(3):
+            if in_place:
+                s += x[k] ** 2
+            else:
+                s = s + x[k] ** 2
+        return s
+
+    with pytest.raises(TracerError, match=r"use s = s \+ x\[k\] \*\* 2"):
+        grad(lambda x: total(x, True))(asarray(W))
+    near(grad(lambda x: total(x, False))(asarray(W)), [*2 * W[:3], 0.0])
+
+
+def test_an_update_at_places_is_written_with_numpys_function():
+    x, i = asarray(W), mx.array([0, 0, 2])
+
+    def written(x, y):
+        z = x + 0
+        np.add.at(z, i, y)
+        return (z * z).sum()
+
+    with pytest.raises(TracerError, match=r"z = x \+ 0, then np\.add\.at\(z, i, y\)"):
+        grad(lambda x: x.at[i].add(2.0 * x[:3]).sum())(x)
+    added = mx.grad(lambda x: (x.at[i].add(2.0 * x[:3]) ** 2).sum())(x)
+    near(grad(lambda x: written(x, 2.0 * x[:3]))(x), added)
+
+
 def test_operators_of_arrays_are_what_they_were():
     x, mask = asarray(W), asarray(W) > 0
     near(x * 2.0 + 1.0 / x - x**2, W * 2.0 + 1.0 / W - W**2)
     assert (x == x).all().item()
     assert (mask & ~mask).any().item() is False
+    y = x * 1.0
+    y += x
+    y[0] = 3.0
+    near(y, [3.0, *2.0 * W[1:]])
     for wrong in (object(), "a"):
         with pytest.raises((TypeError, ValueError)):
             x * wrong

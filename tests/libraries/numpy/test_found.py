@@ -20,7 +20,7 @@ from chainrules_py import (
     rrule,
 )
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_tape import grad, jacobian, jvp, vjp
+from chainrules_tape import grad, jacobian, jvp, value_and_grad, vjp
 
 X, Y = np.arange(3.0), np.ones(2)
 
@@ -447,6 +447,19 @@ def test_a_gather_with_more_axes_than_np_add_at_takes():
     x, rows = np.arange(6.0).reshape(3, 2), np.ones((1,) * 31, int)
     for at, bar in ((x, [[0, 0], [4, 6], [0, 0]]), (x.T, [[0, 0, 0], [2, 6, 10]])):
         assert grad(lambda x: np.sum(x[None, rows] ** 2))(at).tolist() == bar
+
+
+@pytest.mark.parametrize("places", [[], ([], [])])
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract])
+def test_additions_at_no_places_change_nothing(ufunc, places):
+    def f(x):
+        z = 2.0 * x
+        ufunc.at(z, places, 1.0)
+        return np.sum(z**2)
+
+    x = np.ones((2, 2))
+    value, slope = value_and_grad(f)(x)
+    assert (value, slope.tolist()) == (f(x), [[8.0, 8.0], [8.0, 8.0]])
 
 
 class Holder:

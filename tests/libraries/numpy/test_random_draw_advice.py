@@ -181,6 +181,19 @@ def test_what_moves_elements_along_an_axis_is_written_with_it(name, axis):
     np.testing.assert_array_equal(found["x"], known if y is None else y)
 
 
+def test_rows_of_a_view_are_shuffled_as_it_is_written():
+    def shuffled(x, line):
+        y, rng = x * 1.0, np.random.default_rng(4)
+        exec(line, {"y": y, "rng": rng, "np": np})
+        return y
+
+    written = chainrules_numpy.random_draw_advice.moved("shuffle", "rng", ["y.reshape(2, 2)"], {})
+    want = shuffled(np.arange(4.0), "rng.shuffle(y.reshape(2, 2))")
+    y, pullback = vjp(lambda x: shuffled(x, written), np.arange(4.0))
+    np.testing.assert_array_equal(y, want)
+    np.testing.assert_array_equal(pullback(np.arange(4.0))[0], np.argsort(want))
+
+
 def test_an_exchange_that_a_program_writes_is_its_own():
     def f(x):
         y = x * 1.0
