@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,11 +11,10 @@ import pytensor
 from pytensor.compile.mode import optdb
 from pytensor.configdefaults import config as settings
 from pytensor.gradient import DisconnectedType, disconnected_type, grad
-from pytensor.graph.basic import Apply
+from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
 from pytensor.graph.rewriting.basic import dfs_rewriter, node_rewriter
 from pytensor.tensor import TensorType, as_tensor_variable
-from pytensor.tensor.variable import TensorVariable
 
 from chainrules_kit import (
     Kernel,
@@ -26,8 +26,16 @@ from chainrules_kit import (
     stated,
     supported,
 )
-from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import ContractError, flatten, made, name_of, partition, unflatten
+from chainrules_py import NotDifferentiableError, TracerError
+from chainrules_py.extend import (
+    ContractError,
+    TreeDef,
+    flatten,
+    made,
+    name_of,
+    partition,
+    unflatten,
+)
 
 try:
     from pytensor.gradient import pushforward
@@ -53,8 +61,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     -------
     callable
         It takes the arguments and returns the results of f, with tensor variables for arrays. To
-        find their types, f is run once on numbers; lengths that PyTensor does not know are 2 in
-        them.
+        find their types, f is run on numbers; lengths that PyTensor does not know are 2, 3, 4 in
+        them, or others in the call, until f has run for two.
 
     Raises
     ------
@@ -63,6 +71,9 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         them.
     NoRuleError
         When its derivative is run, if no rule has the mode.
+    TracerError
+        If the types of its results depend on the numbers, or on lengths that PyTensor does not
+        know.
 
     Examples
     --------
@@ -76,43 +87,128 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     def exported(*operands: Any, **options: Any) -> Any:
         refuse_captured(f, operands, _is_variable, "PyTensor")
         given, layout = partition((operands, options), _is_variable)
-        variables = list(map(as_tensor_variable, given))
-
-        def call(*arrays: Any) -> Any:
-            operands, options = unflatten(layout, arrays)
-            return f(*operands, **options)
-
-        call.__name__ = call.__qualname__ = name_of(f)
-        y = call(*[_numbers(x.type) for x in variables])
-        leaves, treedef = flatten(y)
-        types = tuple([_type_of(leaf, variables) for leaf in leaves])
+        variables = [_tensor_of(f, x) for x in given]
+        types, treedef = _sampled(f, layout, variables, flatten((operands, options))[0])
+        count = len(variables)
         moving = [i for i, x in enumerate(variables) if _floats(x.type)]
-        by_jax = lambda: _jax().jax_kernel(f, layout, len(variables), moving)
-        op: Any = KernelOp(Kernel(call, len(variables), moving), types, by_jax)
-        found = op(*variables, return_list=True)
-        return unflatten(treedef, found)
+        kernel = Kernel(functools.partial(called, f, layout, types), count, moving)
+        kernel.name = name_of(f)
+        op: Any = KernelOp(
+            kernel, types, functools.partial(_by_jax, f, layout, types, count, moving)
+        )
+        return unflatten(treedef, op(*variables, return_list=True))
 
     return made(exported, f, export)  # type: ignore[no-any-return]
 
 
 def _is_variable(x: Any) -> bool:
-    return isinstance(x, TensorVariable)
+    return isinstance(x, Variable)
 
 
-def _numbers(of: Any) -> Any:
+def _tensor_of(f: Any, x: Any) -> Any:
+    try:
+        return as_tensor_variable(x)
+    except TypeError as error:
+        raise TracerError(
+            f"{name_of(f)} takes tensors of PyTensor, not {type(x).__name__}; write x.values for "
+            f"an XTensorVariable"
+        ) from error
+
+
+def _sampled(
+    f: Callable[..., Any], layout: TreeDef, variables: Sequence[Any], leaves: Sequence[Any]
+) -> tuple[tuple[Any, ...], TreeDef]:
+    """Return the types of the results of a call and their structure, from runs on numbers.
+
+    PyTensor broadcasts along an axis only if its type says that its length is 1. Two runs show
+    whether a length 1 in a result depends on unknown lengths.
+    """
+    shapes = [x.type.shape if _is_variable(x) else getattr(x, "shape", ()) for x in leaves]
+    known = not any([None in shape for shape in shapes])
+    lengths = dict.fromkeys([2, 3, 4, *[n for shape in shapes for n in shape if n]])
+    samples: list[Any] = []
+    failed = None
+    for n in list(lengths)[: 1 if known else None]:
+        operands, options = unflatten(layout, [_numbers(x.type, n) for x in variables])
+        try:
+            samples.append(flatten(f(*operands, **options)))
+        except (IndexError, ValueError) as error:
+            if known:
+                raise
+            failed = failed or error
+        if len(samples) == 2:
+            break
+    ranks = [[np.ndim(y) for y in ys] for ys, _ in samples]
+    if not ranks or ranks[0] != ranks[-1]:
+        why = f"{type(failed).__name__}: {failed}" if failed else "results of several ranks"
+        raise TracerError(
+            f"{name_of(f)} is run on numbers to find the types of its results, and gives {why} for "
+            f"the lengths {list(lengths)} in place of those that PyTensor does not know; "
+            f"{_STATE_LENGTHS}"
+        ) from failed
+    types = [
+        _type_of(y, other, known) for y, other in zip(samples[0][0], samples[-1][0], strict=True)
+    ]
+    return tuple(types), samples[0][1]
+
+
+_STATE_LENGTHS = "state them, as in x = pytensor.tensor.specify_shape(x, (3,)) for three numbers"
+
+
+def _numbers(of: Any, length: int) -> Any:
     """Make sample values of a type; matrices are far from singular."""
-    shape: Any = tuple([2 if n is None else n for n in of.shape])
+    shape: Any = tuple([length if n is None else n for n in of.shape])
     values = np.linspace(0.3, 0.6, int(np.prod(shape))).reshape(shape)
     if len(shape) > 1:
         values = values + np.eye(shape[-2], shape[-1])
     return values.astype(of.dtype)
 
 
-def _type_of(y: Any, inputs: Sequence[Any]) -> Any:
-    y = np.asarray(y)
-    known = all([None not in x.type.shape for x in inputs])
-    shape = y.shape if known else tuple([1 if n == 1 else None for n in y.shape])
-    return TensorType(y.dtype.name, shape if known else (None,) * y.ndim)
+def _type_of(y: Any, other: Any, known: bool) -> Any:
+    pairs = zip(np.shape(y), np.shape(other), strict=True)
+    shape = tuple([n if known or n == m == 1 else None for n, m in pairs])
+    return TensorType(np.asarray(y).dtype.name, shape)
+
+
+def called(f: Callable[..., Any], layout: TreeDef, types: Sequence[Any], *arrays: Any) -> Any:
+    """Call a function, and check that its results fit the types that the graph has for them.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    layout : TreeDef
+        The structure of the operands and options, whose leaves are the arrays.
+    types : sequence of TensorType
+        The types of the results.
+    *arrays
+        The arrays, traced ones included.
+
+    Raises
+    ------
+    TracerError
+        If a result has another shape, or is complex where its type is real.
+    """
+    operands, options = unflatten(layout, arrays)
+    y = f(*operands, **options)
+    for leaf, of in zip(flatten(y)[0], types, strict=True):
+        shape, name = np.shape(leaf), name_of(f)
+        if len(shape) != of.ndim or any(
+            [n not in (None, m) for n, m in zip(of.shape, shape, strict=True)]
+        ):
+            raise TracerError(
+                f"{name} gives an array of the shape {shape}, and the graph has {of} for it, the "
+                f"type for sample lengths; {_STATE_LENGTHS}"
+            )
+        dtype = str(getattr(leaf, "dtype", type(leaf).__name__))
+        if dtype.startswith("complex") and not of.dtype.startswith("complex"):
+            raise TracerError(
+                f"{name} gives complex numbers here, and the graph has {of} for them, the type for "
+                f"sample numbers; write what is real of them, as in "
+                f"export(lambda x: chainrules_py.ops.abs({name}(x)), to='pytensor'), or pass "
+                f"complex numbers, as in x.astype('complex128')"
+            )
+    return y
 
 
 def _floats(of: Any) -> bool:
@@ -172,8 +268,8 @@ class KernelOp(Op):
         ]
         moving = self.kernel.moving
         types = tuple([inputs[i].type for i in moving])
-        n = len(bars)
-        op: Any = KernelOp(self.kernel.pull(n), types, lambda: self.by_jax().pull(n))
+        by_jax = functools.partial(_derived, self.by_jax, "pull", len(bars))
+        op: Any = KernelOp(self.kernel.pull(len(bars)), types, by_jax)
         found = dict(zip(moving, op(*inputs, *bars, return_list=True), strict=True))
         return [found[i] if i in found else disconnected_type() for i in range(len(inputs))]
 
@@ -186,7 +282,8 @@ class KernelOp(Op):
             else tangents[i]
             for i in self.kernel.moving
         ]
-        op: Any = KernelOp(self.kernel.push(), self.types, lambda: self.by_jax().push())
+        by_jax = functools.partial(_derived, self.by_jax, "push")
+        op: Any = KernelOp(self.kernel.push(), self.types, by_jax)
         found = op(*inputs, *dots, return_list=True)
         return [y if _floats(y.type) else disconnected_type() for y in found]
 
@@ -208,6 +305,14 @@ def _jax() -> Any:
     from chainrules_engines import pytensor_jax_mode
 
     return pytensor_jax_mode
+
+
+def _by_jax(*call: Any) -> Kernel:
+    return _jax().jax_kernel(called, *call)  # type: ignore[no-any-return]
+
+
+def _derived(by_jax: Callable[[], Kernel], name: str, *outputs: int) -> Kernel:
+    return getattr(by_jax(), name)(*outputs)  # type: ignore[no-any-return]
 
 
 @node_rewriter([KernelOp])  # type: ignore[untyped-decorator]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,31 +13,37 @@ from pytensor.link.jax import dispatch
 
 from chainrules_kit import Kernel
 from chainrules_py import export
-from chainrules_py.extend import TreeDef, unflatten
+from chainrules_py.extend import TreeDef
 
 _dispatch: Any = dispatch  # its stubs are incomplete
 
 
-def jax_kernel(f: Callable[..., Any], layout: TreeDef, count: int, moving: Sequence[int]) -> Kernel:
+def jax_kernel(
+    called: Callable[..., Any],
+    f: Callable[..., Any],
+    layout: TreeDef,
+    types: Sequence[Any],
+    count: int,
+    moving: Sequence[int],
+) -> Kernel:
     """Return the kernel that computes and differentiates a call by JAX.
 
     Parameters
     ----------
+    called : callable
+        ``called(f, layout, types, *arrays)`` calls f, and checks its results.
     f : callable
         A function, as for `chainrules_engines.pytensor.export`.
     layout : TreeDef
         The structure of the operands and options, whose leaves are the arrays.
+    types : sequence of TensorType
+        The types of the results.
     count : int
         The number of arrays.
     moving : sequence of int
         The indices of the arrays with derivatives.
     """
-    exported: Any = export(f, to="jax")
-
-    def call(*arrays: Any) -> Any:
-        operands, options = unflatten(layout, arrays)
-        return exported(*operands, **options)
-
+    call = functools.partial(called, export(f, to="jax"), layout, types)
     return Kernel(call, count, moving, engine=_JAX())
 
 

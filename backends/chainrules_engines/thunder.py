@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +25,8 @@ from chainrules_kit import (
     supported,
 )
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import describe, name_of
+from chainrules_py import export as export_to
+from chainrules_py.extend import describe, map_leaves, name_of
 
 chainrules_contract = 1
 
@@ -53,7 +55,8 @@ def export(f: Callable[..., Any], /, *, separate: bool = False) -> Callable[...,
     -------
     callable
         It takes the arguments of f, with tensors by position and options by name. Under
-        ``thunder.jit(..., executors=[executor])`` its calls are single operators.
+        ``thunder.jit(..., executors=[executor])`` its calls are single operators. Export outside of
+        what ``thunder.jit`` compiles.
 
     Raises
     ------
@@ -77,15 +80,16 @@ def export(f: Callable[..., Any], /, *, separate: bool = False) -> Callable[...,
     >>> x.grad
     tensor([0.6000, 0.8000])
     """
-    name = f"{name_of(f)}_{next(_numbers)}".replace(".", "_")
+    name = re.sub(r"\W", "_", f"{name_of(f)}_{next(_numbers)}")
+    by_torch = export_to(f, to="torch")
 
     @functools.wraps(f, updated=())
     def exported(*operands: Any, **options: Any) -> Any:
-        return f(*operands, **options)
+        return by_torch(*operands, **options)
 
     def value(*operands: Any, **options: Any) -> Any:
         with torch.no_grad():
-            return f(*operands, **options)
+            return by_torch(*operands, **options)
 
     def pull(*given: Any, **options: Any) -> Any:
         *xs, y_bar = given
@@ -167,10 +171,17 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     >>> supports(v.sin, torch.ones(3))
     Support(grad=True, jvp=False, vmap=False, jit=True, order=1)
     """
+    operands = map_leaves(_on_host, operands)
     constant = stated(f, operands, options).order == 0
     return supported(
         export(f), operands, options, transformations, is_constant=constant, compiled=("jit",)
     )
+
+
+def _on_host(x: Any) -> Any:
+    """Return a real tensor as an array: Thunder traces no conversion between its dtypes."""
+    real = isinstance(x, torch.Tensor) and x.is_floating_point()
+    return x.double().numpy(force=True) if real else x
 
 
 def _backward(f: Callable[..., Any], z: Any, _: Any) -> Any:

@@ -6,11 +6,13 @@ rule that needs another operation raises an error.
 
 from __future__ import annotations
 
+import contextlib
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tinygrad.dtype import dtypes
+import numpy as np
+from tinygrad.dtype import DType, dtypes
 from tinygrad.engine.jit import TinyJit
 from tinygrad.function import function
 from tinygrad.tensor import Tensor
@@ -26,7 +28,15 @@ from chainrules_kit import (
     stated,
     supported,
 )
-from chainrules_py import NotDifferentiableError, ZeroTangent, add_tangents, is_zero, unthunk
+from chainrules_py import (
+    ChainRulesError,
+    NoRuleError,
+    NotDifferentiableError,
+    ZeroTangent,
+    add_tangents,
+    is_zero,
+    unthunk,
+)
 from chainrules_py.extend import (
     Library,
     bind,
@@ -80,12 +90,38 @@ def _method(name: str) -> Callable[..., Any]:
     return method
 
 
+def _count_nonzero(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return (x != 0).sum(axis=axis, keepdim=keepdims)
+
+
+def _astype(x: Any, dtype: Any, *, copy: bool = True) -> Any:
+    return x.cast(dtype if isinstance(dtype, DType) else np.dtype(dtype).name)
+
+
+def _log1p(x: Any) -> Any:
+    # In one kernel tinygrad would simplify u - 1 to x; their quotient corrects the rounding of u.
+    u = (x + 1.0).contiguous()
+    near = x * u.log() / (u - 1.0)
+    return (u == 1.0).where(x, (u - 1.0 == x).where(u.log(), near))
+
+
+def _expm1(x: Any) -> Any:
+    u = x.exp()
+    near = (u - 1.0) * x / u.log()
+    return (u == 1.0).where(x, ((u - 1.0).abs() < 0.5).where(near, u - 1.0))
+
+
 def _squeezed(x: Any, axis: Any) -> Any:
     gone = {place % x.ndim for place in ((axis,) if isinstance(axis, int) else axis)}
     return x.reshape(tuple([n for i, n in enumerate(x.shape) if i not in gone]))
 
 
-operations = types.SimpleNamespace(
+class _Namespace(types.SimpleNamespace):
+    def __hash__(self) -> int:  # type: ignore[override]
+        return id(self)
+
+
+operations = _Namespace(
     isdtype=_isdtype,
     asarray=_asarray,
     full=_full,
@@ -94,7 +130,8 @@ operations = types.SimpleNamespace(
     ones=lambda shape, **given: _full(shape, 1, **given),
     zeros_like=lambda x: x.zeros_like(),
     ones_like=lambda x: x.ones_like(),
-    astype=lambda x, dtype, copy=True: x.cast(dtype),
+    astype=_astype,
+    count_nonzero=_count_nonzero,
     real=lambda x: x,
     conj=lambda x: x,
     positive=lambda x: x,
@@ -112,8 +149,8 @@ operations = types.SimpleNamespace(
     where=lambda condition, x, y: condition.where(x, y),
     einsum=lambda *xs, subscripts, optimize=False: Tensor.einsum(subscripts, *xs),
     expit=_method("sigmoid"),
-    log1p=lambda x: (x + 1.0).log(),
-    expm1=lambda x: x.exp() - 1.0,
+    log1p=_log1p,
+    expm1=_expm1,
     negative=_method("neg"),
     subtract=_method("sub"),
     multiply=_method("mul"),
@@ -204,7 +241,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
                 f"itself; "
                 f"call it as it is, with the operations in it exported"
             )
-        operands = call.operands
+        operands = tuple([Tensor(x) if isinstance(x, np.ndarray) else x for x in call.operands])
         refuse_captured(operation, operands, lambda x: isinstance(x, Tensor), "tinygrad")
         places = [i for i, x in enumerate(operands) if isinstance(x, Tensor)]
         # The function receives a tensor once, even if it occurs several times among the operands.
@@ -218,7 +255,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
             return [tensors[which[i]] if i in which else x for i, x in enumerate(operands)]
 
         def value(*tensors: Tensor) -> Tensor:
-            y = operation(*around(tensors), **call.options)
+            with _naming(f):
+                y = operation(*around(tensors), **call.options)
             if not isinstance(y, Tensor):
                 raise NotDifferentiableError(
                     f"{name_of(f)} gives {describe(y)}; a function of tinygrad's gives one tensor"
@@ -229,8 +267,9 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
             tensors = list(map(Tensor, node.src[1:]))
             sums: list[Any] = [ZeroTangent()] * len(tensors)
             if bound is not None:
-                _, (pull, _, *saved) = bound.run(None, *around(tensors), **call.options)
-                answer = pull(Tensor(y_bar), *saved)
+                with _naming(f):
+                    _, (pull, _, *saved) = bound.run(None, *around(tensors), **call.options)
+                    answer = pull(Tensor(y_bar), *saved)
                 wanted = [i for i, w in enumerate(bound.wanted) if w]
                 for i, bar in zip(wanted, answer if len(wanted) > 1 else (answer,), strict=True):
                     sums[which[i]] = add_tangents(sums[which[i]], unthunk(bar))
@@ -240,6 +279,20 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         return function(value, grad_fxn=gradient)(*tensors)
 
     return made(exported, f, export)  # type: ignore[no-any-return]
+
+
+@contextlib.contextmanager
+def _naming(f: Any) -> Iterator[None]:
+    """Raise an error that names f for what its rule needs and tinygrad lacks."""
+    try:
+        yield
+    except (AttributeError, TypeError) as error:
+        if isinstance(error, ChainRulesError):
+            raise
+        raise NoRuleError(
+            f"{name_of(f)} or its rule needs what tinygrad does not compute ({error}); call it on "
+            f"NumPy's arrays, as in x.numpy()"
+        ) from error
 
 
 def _index(tensors: Sequence[Tensor], x: Tensor) -> int:

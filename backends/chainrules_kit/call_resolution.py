@@ -372,22 +372,20 @@ class Kernel:
 
     def pull(self, outputs: int) -> Kernel:
         """Return the kernel from operands and output cotangents to moving operands' cotangents."""
+        return self._derived(self._pull, f"pull_of_{self.name}", outputs)
 
-        def pull(*given: Any) -> tuple[Any, ...]:
-            along, moved = self._along(given[: self.count])
-            _, pullback = self._engine().vjp(along, *moved)
-            return tuple(pullback(given[self.count :]))
-
-        return self._derived(pull, f"pull_of_{self.name}", outputs)
+    def _pull(self, *given: Any) -> tuple[Any, ...]:
+        along, moved = self._along(given[: self.count])
+        _, pullback = self._engine().vjp(along, *moved)
+        return tuple(pullback(given[self.count :]))
 
     def push(self) -> Kernel:
         """Return the kernel from operands and tangents of the moving ones to output tangents."""
+        return self._derived(self._push, f"push_of_{self.name}", len(self.moving))
 
-        def push(*given: Any) -> tuple[Any, ...]:
-            along, moved = self._along(given[: self.count])
-            return tuple(self._engine().jvp(along, moved, given[self.count :])[1])
-
-        return self._derived(push, f"push_of_{self.name}", len(self.moving))
+    def _push(self, *given: Any) -> tuple[Any, ...]:
+        along, moved = self._along(given[: self.count])
+        return tuple(self._engine().jvp(along, moved, given[self.count :])[1])
 
     def _derived(self, f: Callable[..., Any], name: str, more: int) -> Kernel:
         tangents = range(self.count, self.count + more)

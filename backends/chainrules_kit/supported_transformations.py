@@ -121,7 +121,7 @@ def _as_vector(
 
 def _as(x: Any, dtype: Any) -> Any:
     """Convert numbers to a dtype, by their method if no operation accepts them."""
-    if str(x.dtype) == str(dtype):
+    if str(x.dtype).rpartition(".")[2] == str(dtype).rpartition(".")[2]:  # torch.float64, too
         return x
     try:
         return v.astype(x, dtype=dtype)

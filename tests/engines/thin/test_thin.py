@@ -1,6 +1,7 @@
 """The thin adapters to MyGrad, PyTensor and tinygrad: each does what its engine can."""
 
 import importlib
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -175,6 +176,74 @@ class TestPyTensor:
         assert self.adapter.supports(v.solve, A, X).order == np.inf
         assert not self.adapter.supports(np.abs, X + 1j).grad
 
+    @pytest.mark.parametrize("mode", ["FAST_COMPILE", "JAX"])
+    def test_complex_results_of_real_types_are_refused(self, mode):
+        """Sample numbers have real eigenvalues and roots; a rotation and -4 have not."""
+        a, x = self.pt.matrix("a"), self.pt.vector("x")
+        turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+        y = self.adapter.export(np.linalg.eigvals)(a)
+        if y.dtype == "float64":  # NumPy 2.5 gives complex ones for all
+            with pytest.raises(TracerError, match="eigvals gives complex numbers here"):
+                abs(y).sum().eval({a: turn}, mode=mode)
+        given = self.adapter.export(np.linalg.eigvals)(a.astype("complex128"))
+        assert abs(given).sum().eval({a: turn}, mode=mode) == pytest.approx(2.0)
+        if mode == "JAX":  # its np.emath.sqrt needs numbers
+            return
+        slope = self.pytensor.grad(self.adapter.export(np.emath.sqrt)(x).sum(), x)
+        with pytest.raises(TracerError, match="as in export"):
+            slope.eval({x: [-4.0]})
+        size = self.adapter.export(lambda x: v.abs(np.emath.sqrt(x)))(x)
+        assert self.pytensor.grad(size.sum(), x).eval({x: [-4.0]}) == pytest.approx([-0.25])
+
+    def test_results_broadcast(self):
+        m = self.pt.matrix("m")
+        y = m - self.adapter.export(np.mean)(m, axis=1, keepdims=True)
+        assert np.allclose(y.eval({m: A}), A - np.mean(A, axis=1, keepdims=True))
+        assert self.adapter.export(np.exp)(self.pt.col("c")).type.shape == (None, 1)
+        assert self.adapter.export(np.diff)(self.pt.vector("x")).type.shape == (None,)
+
+    @pytest.mark.parametrize(
+        "f, want",
+        [
+            (lambda E, pt, x, m: E(np.multiply)(x, np.arange(3.0)), X * [0, 1, 2]),
+            (lambda E, pt, x, m: E(lambda t: t[0] * t[2])(x), X[0] * X[2]),
+            (lambda E, pt, x, m: E(np.matmul)(m, pt.specify_shape(x, (3,))), A @ X),
+            (lambda E, pt, x, m: E(np.reshape)(pt.specify_shape(m, (3, 3)), (9,)), np.ravel(A)),
+            (
+                lambda E, pt, x, m: E(np.cross)(*[pt.specify_shape(t, (3,)) for t in (x, x[::-1])]),
+                np.cross(X, X[::-1]),
+            ),
+        ],
+    )
+    def test_lengths_are_found_or_stated(self, f, want):
+        x, m = self.pt.vector("x"), self.pt.matrix("m")
+        y = f(self.adapter.export, self.pt, x, m)
+        assert np.allclose(y.eval({x: X, m: A}, on_unused_input="ignore"), want)
+
+    def test_lengths_that_matter_are_asked_for(self):
+        x, m = self.pt.vector("x"), self.pt.matrix("m")
+        with pytest.raises(TracerError, match=r"cannot reshape array .*specify_shape"):
+            self.adapter.export(np.reshape)(m, (2, 3))
+        ranks = lambda x: x if len(x) == 2 else v.sum(x)
+        with pytest.raises(TracerError, match=r"several ranks .*specify_shape"):
+            self.adapter.export(ranks)(x)
+        later = self.adapter.export(lambda x: x if len(x) < 4 else v.sum(x))(x)
+        with pytest.raises(TracerError, match=r"of the shape \(\), .*specify_shape"):
+            later.eval({x: np.ones(5)})
+
+    def test_what_is_compiled_is_pickled(self):
+        x = self.pt.vector("x")
+        y = self.adapter.export(np.linalg.norm)(x)
+        f = self.pytensor.function([x], [y, self.pytensor.grad(y, x)])
+        _, slope = pickle.loads(pickle.dumps(f))(X)
+        assert np.allclose(slope, X / np.sqrt(np.sum(X**2)))
+
+    def test_other_variables_are_refused(self):
+        x = pytest.importorskip("pytensor.xtensor").xtensor("x", dims=("time",))
+        with pytest.raises(TracerError, match=r"not XTensorVariable; write x.values"):
+            self.adapter.export(np.exp)(x)
+        assert self.adapter.export(np.exp)(x.values).type.ndim == 1
+
     def test_versions_that_are_too_old_are_named(self, monkeypatch):
         """PyTensor 2, which PyMC 5 takes, has no pushforward."""
         monkeypatch.delattr(self.pytensor.gradient, "pushforward")
@@ -290,6 +359,27 @@ class TestTinygrad:
         (found,) = self.adapter.export(planted)(x).sum().gradient(x)
         assert found.tolist() == [10.0, 10.0]
 
+    @pytest.mark.parametrize("name", ["log1p", "expm1"])
+    def test_small_numbers_keep_their_digits(self, name):
+        xs = np.array([0.0, 1e-30, 1e-8, -1e-5, 1e-3, -0.6, 3.0, 60.0, np.inf, -1.0], np.float32)
+        x = self.tinygrad.Tensor(xs)
+        with np.errstate(divide="ignore"):
+            want = getattr(np, name)(xs.astype(float))
+        have = self.adapter.export(getattr(v, name))(x).numpy()
+        assert np.allclose(have, want, rtol=3e-6, atol=0.0)
+
+    def test_arrays_of_numpy_are_taken(self):
+        x = self.tinygrad.Tensor([2.0, 3.0])
+        for operands in ((x, np.array([5.0, 7.0])), (np.array([5.0, 7.0]), x)):
+            y = self.adapter.export(np.multiply)(*operands)
+            assert y.tolist() == [10.0, 21.0]
+            assert y.sum().gradient(x)[0].tolist() == [5.0, 7.0]
+
+    def test_greatest_elements_share_the_gradient(self):
+        x = self.tinygrad.Tensor([[1.0, 3.0, 3.0]])
+        (found,) = self.adapter.export(np.max)(x, axis=1).sum().gradient(x)
+        assert found.tolist() == [[0.0, 0.5, 0.5]]
+
     def test_integers_are_data(self):
         x, n = self.tinygrad.Tensor([2.0, 3.0]), self.tinygrad.Tensor([1, 2])
         (found,) = self.adapter.export(v.multiply)(x, n).sum().gradient(x)
@@ -309,6 +399,10 @@ class TestTinygrad:
             self.adapter.export(ONE_MODE["forward"].f)(x)
         with pytest.raises(NoRuleError, match="nothing computes gammaln"):
             self.adapter.export(v.gammaln)(x)
+        for f in (np.cumsum, np.linalg.cholesky):
+            with pytest.raises(NoRuleError, match=f"{f.__name__} or its rule needs what tinygrad"):
+                self.adapter.export(f)(self.tinygrad.Tensor(A.astype(np.float32)))
+        assert self.adapter.export(np.astype)(x, np.float64).dtype.name == "double"
         with pytest.raises(NotDifferentiableError, match="several operations"):
             self.adapter.export(lambda x: v.sin(v.cos(x)))(x)
         f = self.adapter.export(CONSTANT.f)
