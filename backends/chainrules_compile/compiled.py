@@ -100,8 +100,7 @@ class Compiled(Generic[P, R]):
             if getattr(f, "__name__", "") == "<lambda>"
             else self.__name__
         )
-        self._f = cast(Any, f)
-        self._target = target
+        self._f, self._target = cast(Any, f), target
         write = writer_of(target)
         if threads > 1 and not getattr(write, "threads", False):
             raise RuleError(
@@ -151,6 +150,8 @@ class Compiled(Generic[P, R]):
         for run in self._runs:
             try:
                 y = run(*args, **keywords) if keywords else run(*args)
+            except TimeoutError:  # of a signal handler, not of the program
+                raise
             except Exception:
                 continue
             if y is not MISS:
@@ -175,8 +176,7 @@ class Compiled(Generic[P, R]):
             return self._recorded(Plain(self._f, args, keywords))
 
     def _recorded(self, plain: Plain) -> Any:
-        age = self._age
-        started = perf_counter()
+        age, started = self._age, perf_counter()
         if why := why_in_a_row(self._row, self._static):
             self._stay(f"was {why}")
             return plain.result()
@@ -187,12 +187,17 @@ class Compiled(Generic[P, R]):
             return plain.result()
         except Written as changes:
             return self._changing(changes.names, plain.result())
+        except TimeoutError:
+            raise
         except Exception as error:
-            said = recording_refusals.refusal(self.__name__, error, plain.result)
-            return self._as_before(said, plain)
+            return self._as_before(
+                recording_refusals.refusal(self.__name__, error, plain.result), plain
+            )
         y, raised = MISS, None
         try:
             y = made.run(*plain.args, **plain.keywords)
+        except TimeoutError:
+            raise
         except Exception as error:
             raised = error
         expected = plain.result()
@@ -282,6 +287,8 @@ class Compiled(Generic[P, R]):
         if names and not self._looks:
             try:
                 return self._made_with(names, plain)
+            except TimeoutError:
+                raise
             except Exception:  # raised again below unless opaque objects caused it
                 self._looks = True
         return self._made_with(frozenset(), plain)
@@ -307,7 +314,8 @@ class Compiled(Generic[P, R]):
                         for name in getattr(each, "arguments", ())
                         if name not in self._static
                     }
-                    if self._strict or not needed or is_not_finite(error):
+                    stops = self._strict or isinstance(error, TimeoutError)
+                    if stops or not needed or is_not_finite(error):
                         raise
                     self._static |= needed
                     found.clear()

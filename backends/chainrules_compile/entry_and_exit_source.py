@@ -80,12 +80,12 @@ class Entry:
         self._keys = tuple(keywords)
         if taken := gathered(f, self._named):
             self._gathered = self._unused("keywords")
-            keys = scope.name(taken, "keys")
-            self._checks.append(f"{self._builtin(tuple)}({self._gathered}) != {keys}")
+            self._checks.append(
+                f"{self._builtin(tuple)}({self._gathered}) != {scope.name(taken, 'keys')}"
+            )
             for key in taken:
                 self._before(self._named.pop(key), f"{self._gathered}[{key!r}]")
-        entered = []
-        known = [*self.parameters[: len(args)], *keywords]
+        entered, known = [], [*self.parameters[: len(args)], *keywords]
         given = zip(self.parameters, known, (*args, *keywords.values()), strict=True)
         for place, (name, called, x) in enumerate(given):
             self._argument = called

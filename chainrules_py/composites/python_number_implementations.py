@@ -150,10 +150,9 @@ OF_REALS: Table = (
     (v.bitwise_left_shift, operator.lshift),
     (v.bitwise_right_shift, operator.rshift),
 )
-for _operation, _function in OF_NUMBERS:
-    _implement(_operation, _function)
-for _operation, _function in OF_REALS:
-    _implement(_operation, _function, Real)
+for _table, _kind in ((OF_NUMBERS, Number), (OF_REALS, Real)):
+    for _operation, _function in _table:
+        _implement(_operation, _function, _kind)
 
 
 _implement(v.sign, lambda x: x / abs(x) if x else x, complex)
@@ -192,12 +191,8 @@ def log1p_complex(x: complex) -> complex:
     return complex(math.log1p(a * (2 + a) + b * b) / 2, math.atan2(b, 1 + a))
 
 
-def _infinity(_: float) -> float:
-    return INF
-
-
-def _signed_infinity(x: float) -> float:
-    return math.copysign(INF, x)
+_infinity: Function = lambda _: INF
+_signed_infinity: Function = lambda x: math.copysign(INF, x)
 
 
 for _operation, _of_real, _poles, _overflow, _of_complex, _complex_poles in (

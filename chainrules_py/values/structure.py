@@ -13,8 +13,10 @@ computed from the old values. If an attribute that is not a field is a number or
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
+import types
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar, final
@@ -336,14 +338,17 @@ def _rebuild_tuple(x: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]
 
 def _rebuild_list(x: list[Any], values: Sequence[Any]) -> list[Any]:
     _same_number(x, len(x), values)
-    new = copy.copy(x)
+    if (new := copy.copy(x)) is x:  # what cannot change makes no copies
+        return type(x)(values)
     list.__setitem__(new, slice(None), values)
     return _relinked(x, new)
 
 
 def _rebuild_dict(x: dict[Any, Any], values: Sequence[Any]) -> dict[Any, Any]:
     _same_number(x, len(x), values)
-    new = copy.copy(x)  # keeps the factory of a defaultdict, and the order of keys
+    # A copy keeps the factory of a defaultdict, and the order of keys.
+    if (new := copy.copy(x)) is x:  # what cannot change makes no copies
+        return type(x)(zip(x, values, strict=True))
     for key, value in zip(x, values, strict=True):
         dict.__setitem__(new, key, value)
     return _relinked(x, new)
@@ -361,7 +366,7 @@ def _with_attributes_of(old: Any, new: T) -> T:
 
 
 def _relinked(old: Any, new: T) -> T:
-    """Make attributes that are the old object, or weak references to it, refer to the new one."""
+    """Make attributes that are the old object, its methods or weak references refer to the new."""
     attributes = getattr(old, "__dict__", None) or {}
     if attributes is old:
         new.__dict__ = new  # type: ignore[assignment]  # a dict whose keys are its attributes
@@ -369,6 +374,8 @@ def _relinked(old: Any, new: T) -> T:
     for name, x in attributes.items():
         if x is old or (type(x) is weakref.ref and x() is old):
             new.__dict__[name] = new if x is old else weakref.ref(new)
+        elif isinstance(x, types.MethodType) and x.__self__ is old:
+            new.__dict__[name] = types.MethodType(x.__func__, new)
     return new
 
 
@@ -413,11 +420,8 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
     def copied(x: object) -> object:
         new = _with_attributes_of(x, object.__new__(type(x)))
         for slot in kept:
-            try:
-                value = slot.__get__(x)
-            except AttributeError:
-                continue
-            slot.__set__(new, value)
+            with contextlib.suppress(AttributeError):  # not set
+                slot.__set__(new, slot.__get__(x))
         return new
 
     return Structure("fields", names, items, rebuild, hollow=after is None)
@@ -438,14 +442,16 @@ def _computes_anew(cls: type) -> Callable[[Any], None] | None:
 
 
 def _numbers(x: object, names: Iterable[str]) -> dict[str, Any]:
-    """Return the attributes that are not fields but numbers, arrays, or containers of these."""
+    """Return the attributes that are not fields but numbers, arrays, or hold these."""
     more = {name: y for name, y in attributes(x).items() if name not in names}
     is_number: Callable[[Any], bool] = lambda y: isinstance(y, Tracer) or is_real(y)
     return {name: y for name, y in more.items() if any(map(is_number, _parts(y)))}
 
 
-def _parts(x: Any) -> Iterable[Any]:
-    return x.values() if type(x) is dict else x if type(x) in (tuple, list) else (x,)
+def _parts(x: Any) -> list[Any]:
+    """List what lists, tuples and dicts hold, also inside others."""
+    inside = x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else None
+    return [x] if inside is None else [z for y in inside for z in _parts(y)]
 
 
 def _compute_anew(
@@ -473,13 +479,17 @@ def _compute_anew(
 
 
 def _equal(x: Any, y: Any) -> bool:
+    """Return whether values are equal, numbers to rounding, and NaN to NaN."""
     if type(x) is not type(y) or getattr(x, "shape", ()) != getattr(y, "shape", ()):
         return False
-    if type(y) is dict:
+    if isinstance(y, dict):
         x, y = [*x.items()], [*y.items()]
-    if type(y) in (tuple, list):
+    if isinstance(y, (list, tuple)):
         return len(x) == len(y) and all([_equal(a, b) for a, b in zip(x, y, strict=True)])
     same = x == y
+    if not (same.all() if hasattr(same, "all") else same) and is_real(x):
+        near = abs(x - y) <= (1e-12 if getattr(x, "itemsize", 8) > 4 else 1e-6) * abs(y)
+        same = same | near | ((x != x) & (y != y))
     return bool(same.all() if hasattr(same, "all") else same)
 
 
@@ -497,11 +507,9 @@ def picture_of(cls: type, entries: Sequence[tuple[Any, str]]) -> str:
     """Write a structure as its ``repr`` does, from the texts of its entries."""
     more = [] if len(entries) <= _MOST_ENTRIES else [f"... {len(entries) - _MOST_ENTRIES} more"]
     entries = entries[:_MOST_ENTRIES]
-    if cls is tuple:
+    if cls in (tuple, list):
         inside = ", ".join([text for _, text in entries] + more)
-        return f"({inside},)" if len(entries) == 1 else f"({inside})"
-    if cls is list:
-        return f"[{', '.join([text for _, text in entries] + more)}]"
+        return f"[{inside}]" if cls is list else f"({inside}{',' * (len(entries) == 1)})"
     if cls is dict:
         return "{" + ", ".join([f"{key!r}: {text}" for key, text in entries] + more) + "}"
     named = [text if isinstance(key, int) else f"{key}={text}" for key, text in entries]

@@ -128,14 +128,14 @@ class Segment:
     parents = ()  # in listings: unknown until the records are recomputed
 
     def __init__(self, f: Any, call: Any, tape: BareTape, generators: list[Any]) -> None:
-        self.given = Stored((f, call), tape)
-        self.name = name_of(f)
+        self.given, self.name = Stored((f, call), tape), name_of(f)
         self.start = self.stop = len(tape)
         # Generators among the arguments, captured ones, those in its module, and the global ones.
         self.generators = [x for x in flatten(call)[0] if is_generator(type(x))]
         self.generators += generators
         self.drawn = states(self.generators, shared=True)
         self.seen: Any = None
+        self.given.value(tape)  # for the records that this makes, as it does when it runs again
 
     def fold(self, tape: BareTape, y: Any, held: int) -> None:
         """Drop the records made since ``start``; ``held`` arrays were guarded before."""

@@ -94,8 +94,7 @@ class Closure:
     __slots__ = ("__weakref__", "_filled", "_holders", "captured", "template")
 
     def __init__(self, template: Any, holders: frozenset[int], captured: tuple[Any, ...]) -> None:
-        self.template = template
-        self.captured = captured
+        self.template, self.captured = template, captured
         self._holders = holders  # the ids of objects in the template that hold a hole
         self._filled: Any = None
 

@@ -6,14 +6,14 @@ import logging
 import threading
 import types
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
 import pytest
 
 from chainrules_py.values.structure import rebuild
-from chainrules_tape import grad, jvp, vjp
+from chainrules_tape import checkpoint, grad, jvp, vjp
 
 W = np.array([3.0, 4.0])
 
@@ -88,6 +88,60 @@ def test_a_list_that_the_constructor_computes_is_differentiated():
     cls = MAKING["dataclass"](keep_parts)
     ((_, g),) = grad(lambda x: x.halves[0] ** 2)(cls(W)).fields()
     np.testing.assert_allclose(g, [1.5, 0.0])
+
+
+class Named(NamedTuple):
+    w: Any
+
+
+HOLDING = {
+    "nested list": (lambda x: [[x.a**2]], lambda y: y[0][0]),
+    "list of tuples": (lambda x: [(1, x.a**2)], lambda y: y[0][1]),
+    "nested dict": (lambda x: {"y": {"z": x.a**2}}, lambda y: y["y"]["z"]),
+    "namedtuple": (lambda x: Named(x.a**2), lambda y: y.w),
+    "OrderedDict": (lambda x: collections.OrderedDict(y=x.a**2), lambda y: y["y"]),
+    "defaultdict": (lambda x: collections.defaultdict(list, y=x.a**2), lambda y: y["y"]),
+    "bound method": (lambda x: x.squared, lambda y: y()),
+    "NaN": (lambda x: np.array([x.a**2, np.nan]), lambda y: y[0]),
+}
+
+
+@pytest.mark.parametrize("kept", HOLDING)
+def test_what_the_constructor_computes_is_differentiated_in_containers_and_methods(kept):
+    make, read = HOLDING[kept]
+
+    @dataclasses.dataclass
+    class Made:
+        a: Any
+
+        def __post_init__(self):
+            self.kept = make(self)
+
+        def squared(self):
+            return self.a**2
+
+    x = Made(3.0)
+    g = grad(lambda x: x.a * read(x.kept))(x)
+    assert g.a == pytest.approx(27.0)
+    assert read((x - g).kept) == pytest.approx(24.0**2)
+    assert read(x.kept) == 9.0
+
+
+def test_what_rounding_changes_is_differentiated():
+    def after(x):
+        x.a = x.a / np.sum(x.a)
+        x.log = np.log(x.a)
+
+    for w in np.random.default_rng(0).random((20, 4)):
+        ((_, g),) = grad(lambda x: x.log[0])(MAKING["dataclass"](after)(w)).fields()
+        np.testing.assert_allclose(g, np.eye(4)[0] * np.sum(w) / w[0] - 1.0)
+
+
+@pytest.mark.parametrize("of", [lambda f: f, checkpoint], ids=["plain", "checkpoint"])
+def test_what_the_constructor_computes_is_differentiated_when_run_again(of):
+    x = MAKING["dataclass"](keep_norm)(W)
+    ((_, g),) = grad(of(lambda x: np.sum(x.a) * x.norm))(x).fields()
+    np.testing.assert_allclose(g, 7.0 * W / 5.0 + 5.0)
 
 
 def test_what_was_set_since_then_stays():

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chainrules_py.values.structure import rebuild
 from chainrules_tape import grad, jvp
 
 X = np.array([0.7, -1.3, 2.1, 0.4])
@@ -39,6 +40,19 @@ class LinkedList(list):
         self.me = self
 
 
+class Frozen(dict):
+    def __copy__(self):
+        return self
+
+    def __setitem__(self, key, value):
+        raise TypeError
+
+
+class FrozenList(list):
+    def __copy__(self):
+        return self
+
+
 CASES = {
     "an attribute": (Linked(X), lambda o: o.w, lambda o: o.me.w),
     "a weak reference": (Linked(X), lambda o: o.w, lambda o: o.parent().w),
@@ -46,6 +60,14 @@ CASES = {
     "a dict": (LinkedDict(w=X), lambda o: o["w"], lambda o: o.me["w"]),
     "a list": (LinkedList(X), lambda o: o[0], lambda o: o.me[0]),
 }
+
+
+@pytest.mark.parametrize("x, key", [(Frozen(w=2.0), "w"), (FrozenList([2.0]), 0)])
+def test_what_makes_no_copies_of_itself_stays_as_it_is(x, key):
+    assert grad(lambda o: o[key] ** 2)(x)[key] == 4.0
+    assert type(x[key]) is float
+    _, aux = grad(lambda w: (w**2, rebuild(x, [w])), has_aux=True)(3.0)
+    assert (type(aux), aux[key]) == (type(x), 3.0)
 
 
 @pytest.mark.parametrize("case", CASES)

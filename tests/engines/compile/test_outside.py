@@ -531,3 +531,24 @@ def test_what_is_refused_stays_refused_where_the_function_goes_on():
 
     with pytest.raises(RecordingError):
         compile(f, strict=True)(1.0)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_time_out_ends_the_call(recorded):
+    """As one that a signal handler raises at any step; the function is compiled later."""
+    expires = []
+
+    @primitive
+    def step(x):
+        if expires:
+            raise expires.pop()
+        return 2.0 * x
+
+    c = compile(lambda x: step(x) + 1.0)
+    if recorded:
+        c(A)
+    expires.append(TimeoutError("late"))
+    with pytest.raises(TimeoutError, match="late"):
+        c(A)
+    np.testing.assert_array_equal(c(A), 2.0 * A + 1.0)
+    assert len(c.programs) == 1
