@@ -110,8 +110,8 @@ def _tensor_of(f: Any, x: Any) -> Any:
         return as_tensor_variable(x)
     except TypeError as error:
         raise TracerError(
-            f"{name_of(f)} takes tensors of PyTensor, not {type(x).__name__}; write x.values for "
-            f"an XTensorVariable"
+            f"{name_of(f)} takes tensors of PyTensor, not {type(x).__name__}; pass the tensor "
+            f"of an XTensorVariable, getattr(x, 'values')"
         ) from error
 
 

@@ -311,7 +311,9 @@ def _escape(name: str) -> Callable[..., Any]:
         if name == "item" or not x.ndim:
             from chainrules_numpy.plain_number_advice import in_place  # loads much
 
-            write = f"use {in_place(line, filled('{0}[{i}]', of, i=given) if given else of)}"
+            flat = ".ravel()" * (x.ndim > 1 and len(args) == 1 and np.ndim(args[0]) == 0)
+            picked = filled(f"{{0}}{flat}[{{i}}]", of, i=given) if given else of
+            write = f"use {in_place(line, picked)}"
         if name in ("tofile", "dump", "dumps", "tobytes"):  # these do not return numbers
             write = f"use ignore_derivatives({of}).{name}({given}), which is a constant"
         elif line.node is not None and line.owner(name) is None:  # called by a library

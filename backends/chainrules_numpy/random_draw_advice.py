@@ -98,6 +98,9 @@ def moved(name: str, rng: str, arguments: list[str], keywords: dict[str, str]) -
     defaults = dict(each.split("=") for each in parameters.split())
     given = dict(zip(defaults, arguments, strict=False)) | keywords
     write = ALONG[name] if "axis" in given else write
+    x = ast.parse(given.get("x", "x"), mode="eval").body
+    if not isinstance(x, (ast.Name, ast.Attribute, ast.Subscript)):
+        write = write.replace("{x} = ", "{x}[...] = ")  # a view that a call returns
     if name == "multivariate_normal":  # its vectors are one more axis
         length = f"len({given['mean']})"
         given["size"] = f"np.append({given['size']}, {length})" if "size" in given else length

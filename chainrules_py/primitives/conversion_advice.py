@@ -317,9 +317,9 @@ class Line:
         names = ("out", "where")[: 1 + masked] if option in ("out", "where") else (option,)
         call.keywords = [each for each in call.keywords if each.arg not in names]
         if masked and "where" in names:
-            call.args = [_call(f"np.where({where}, {{}}, 1.0)", ast.unparse(x)) for x in call.args]
+            call.args = [_parsed(f"np.where({where}, {ast.unparse(x)}, 1.0)") for x in call.args]
             of_truth = "False" * bool({"d->?", "dd->?"} & {*getattr(self.function, "types", ())})
-            call = _call(f"np.where({where}, {{}}, {out or of_truth or '0.0'})", ast.unparse(call))
+            call = _parsed(f"np.where({where}, {ast.unparse(call)}, {out or of_truth or '0.0'})")
         text = ast.unparse(call) + f".astype({self.option('dtype')})" * (option == "dtype")
         target = isinstance(_parsed(out or ""), (ast.Name, ast.Attribute, ast.Subscript))
         # A traced array is written into, as others may see it; a plain one cannot hold the result.
@@ -533,12 +533,16 @@ def filled(write: str, *arguments: str, **named: str) -> str:
 
     def put(found: re.Match[str]) -> str:
         left, name, right = found.groups(default="")
+        if name not in values:  # braces of the program: a set, or an f-string
+            return found[0]
         alone = not (left or right) or isinstance(_parsed(values[name]), _CLOSED)
         return left + (values[name] if alone else f"({values[name]})")
 
-    return re.sub(r"([-+*/@] ?)?\{(\w+)\}(?=( [-+*/@<]|[.\[])?)", put, write)
+    return re.sub(_FIELD, put, write)
 
 
+# The f-strings of a program have braces of their own.
+_FIELD = r"\bf(?:'[^']*'|\"[^\"]*\")|([-+*/@] ?)?\{(\w+)\}(?=( [-+*/@<]|[.\[])?)"
 _CLOSED = ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Call
 
 

@@ -268,15 +268,15 @@ def operand_types(
         names = (*names, parameters.variadic)
     if types is None:
         hints = _hints(function, names)
-    elif len(types) == len(names):
+    elif isinstance(types, (tuple, list)) and len(types) == len(names):
         hints = dict(zip(names, types, strict=True))
     else:
         raise RuleError(
-            f"types={types!r} has {len(types)} entries for {len(names)} operands of "
+            f"types={types!r} is no tuple of {len(names)} types, one for each operand of "
             f"{where_defined(function)}"
         )
-    given = [(hints.get(name) or _unannotated(name, parameters.defaults), name) for name in names]
-    found = tuple([checked_annotation(t, name, function) for t, name in given])
+    of: Any = lambda name: hints[name] if name in hints else _unannotated(name, parameters.defaults)
+    found = tuple([checked_annotation(of(name), name, function) for name in names])
     return (found, None) if parameters.variadic is None else (found[:-1], found[-1])
 
 
@@ -332,9 +332,8 @@ def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
         parts = [checked_annotation(a, name, function) for a in typing.get_args(annotation)]
         return functools.reduce(operator.or_, parts)
     # An object's type alone decides whether it is one, unlike list[int], Literal or NDArray[...].
-    is_plain = isinstance(annotation, type) and type(annotation).__instancecheck__ in _FAITHFUL
     nominal = origin is None and not getattr(annotation, "_is_protocol", False)
-    if not nominal or not (is_plain or _is_faithful(annotation)):
+    if not (isinstance(annotation, type) and nominal and _is_faithful(annotation)):
         raise RuleError(
             f"{annotation!r}, the annotation of {name} in "
             f"{getattr(function, '__qualname__', function)} ({where_defined(function)}), cannot be "
@@ -344,7 +343,9 @@ def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
     return annotation
 
 
-def _is_faithful(annotation: Any) -> bool:
+def _is_faithful(annotation: type) -> bool:
+    if type(annotation).__instancecheck__ in _FAITHFUL:
+        return True
     import plum
 
     return plum.is_faithful(annotation)

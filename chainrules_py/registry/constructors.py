@@ -20,7 +20,7 @@ from chainrules_py.primitives.method_table import (
 )
 from chainrules_py.primitives.plugins import see
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.signature import parameters_of, result_name
+from chainrules_py.primitives.signature import of_operands, parameters_of, result_name
 from chainrules_py.registry.bind.bind import Recipe
 from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
 from chainrules_py.registry.bind.general import (
@@ -505,10 +505,12 @@ def _register(
     """Return the decorator for a function whose ``leading`` parameters are no operands."""
     asked = frozenset((requires,) if isinstance(requires, Capability) else requires)
     refuse_bare(f, constructor, caller(2))
+    known, said = all([isinstance(c, Capability) for c in asked]), f"{constructor}({name_of(f)})"
+    check_option(said, "requires", requires, known, "Capability('jax'), or several, in a tuple")
 
     def register(function: F) -> F:
         primal = find_primal(f, constructor, written=function)
-        found = checked_types(primal, function, types, leading + bool(asked))
+        found = checked_types(primal, function, types, leading + bool(asked), bool(asked))
         recipe, source = make(function, bool(asked)), Source.function(function)
         engines = asked | {Always} if always else asked
         state(primal, found, source, recipe, requires=engines, override=override)
@@ -603,12 +605,14 @@ def check_half(said: str, half: Any, primal: Primitive[..., Any], *first: str) -
         raise RuleError(
             f"{said} is {describe(half)}, not a function of ({wanted}); write lambda {wanted}: ..."
         )
-    found = parameters_of(half)
+    found = parameters_of(of_operands(half))
     n, given = len(first) + len(primal.operands), found.positional
     options = set(found.keyword_only) | (set() if found.by_position_only else set(given[n:]))
     known = set(found.defaults) | (options & set(primal.options))
     required = len([name for name in given if name not in known])
-    fits = required <= n <= len(given) or (required <= n and found.variadic is not None)
+    fits = required <= n and (n <= len(given) or found.variadic is not None)
+    # A default at an operand's place is of an option, as np.flip's axis, unless the names agree.
+    fits &= {x.lstrip("_") for x in given[:n] if x in found.defaults} <= {*primal.operands}
     if primal.variadic:
         fits = found.variadic is not None
     missing = () if found.keywords else [name for name in primal.options if name not in options]
@@ -651,27 +655,34 @@ def _parameters(primal: Primitive[..., Any], first: tuple[str, ...]) -> str:
 
 
 def checked_types(
-    primal: Primitive[..., Any], function: Callable[..., Any], types: Types, skip: int
+    primal: Primitive[..., Any],
+    function: Callable[..., Any],
+    types: Types,
+    skip: int,
+    with_config: bool = False,
 ) -> tuple[tuple[Any, ...], Any]:
-    """Return a written rule's signature, after comparing its parameters with the primal's."""
+    """Return a written rule's signature, after comparing its parameters with the primal's.
+
+    Before the operands, ``skip`` others are taken: the `Config`, if it is one, and the tangents.
+    """
     parameters = parameters_of(function)
     variadic = parameters.variadic is not None
     options = set(parameters.keyword_only) - ({"wanted"} - set(primal.options))
-    same = variadic or len(parameters.positional) == skip + len(primal.operands)
+    same = parameters.keywords is not None or options == set(primal.options)
     same &= variadic == (primal.variadic is not None)
-    if not same or (parameters.keywords is None and options != set(primal.options)):
-        first, known = parameters.positional[:skip], primal.operands
-        before = "".join([f"{'tangents' if name in known else name}, " for name in first])
-        raise RuleError(
-            f"{function.__qualname__} ({where_defined(function)}) takes "
-            f"({', '.join(parameters.names)}); {primal.__name__} "
-            f"({where_defined(primal)}) is declared {primal.__name__}{primal.signature}, and a "
-            f"rule has the same: write def {function.__name__}({before}{str(primal.signature)[1:]}"
+    same &= variadic or len(parameters.positional) == skip + len(primal.operands)
+    if not same or {*parameters.positional[skip - 1 : skip]} & {*primal.operands}:
+        of, own, with_tangents = primal.__name__, function.__name__, skip > with_config
+        before = "config, " * with_config + "tangents, " * with_tangents
+        given = "the tangents of all operands, a tuple" if with_tangents else "the Config"
+        fact = (
+            f"{parameters.positional[skip - 1]} where it is given {given};"
+            if same
+            else f"({', '.join(parameters.names)}); {of} ({where_defined(primal)}) is declared "
+            f"{of}{primal.signature}, and a rule has the same:"
         )
-    if skip and parameters.positional[skip - 1] in primal.operands:
         raise RuleError(
-            f"{function.__qualname__} ({where_defined(function)}) takes "
-            f"{parameters.positional[skip - 1]} where it is given the tangents of all operands, a "
-            f"tuple; write def {function.__name__}(tangents, {str(primal.signature)[1:]}"
+            f"{function.__qualname__} ({where_defined(function)}) takes {fact} "
+            f"write def {own.replace('<lambda>', f'{of}_rule')}({before}{str(primal.signature)[1:]}"
         )
     return operand_types(function, skip=skip, types=types)

@@ -124,16 +124,10 @@ class Statement:
         transposed: bool = False,
         layer: Layer | None = None,
     ) -> None:
-        self.primal = primal
-        self.transposed = transposed
-        self.signature = signature
-        self.varargs = varargs
-        self.source = source
-        self.recipe = recipe
-        self.modes = modes
-        self.requires = requires
-        self.override = override
-        self._layer = layer
+        self.primal, self.source, self.recipe = primal, source, recipe
+        self.signature, self.varargs = signature, varargs
+        self.modes, self.requires, self.override = modes, requires, override
+        self.transposed, self._layer = transposed, layer
 
     @property
     def layer(self) -> Layer:
@@ -206,9 +200,7 @@ class Rule:
     def __init__(
         self, primal: Primitive[..., Any], forward: Statement | None, reverse: Statement | None
     ) -> None:
-        self.primal = primal
-        self.forward = forward
-        self.reverse = reverse
+        self.primal, self.forward, self.reverse = primal, forward, reverse
         self.bound: dict[Any, Any] = {}
 
     def statement(self, mode: str) -> Statement | None:

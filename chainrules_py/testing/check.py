@@ -33,6 +33,7 @@ from chainrules_py.testing.call_arguments import (
 from chainrules_py.testing.cases.case import Case
 from chainrules_py.testing.cases.smaller_call import smaller
 from chainrules_py.testing.checks import batches, contract, derivatives, side_effects, variants
+from chainrules_py.testing.debug_mode import copied
 from chainrules_py.testing.diagnosis import Table, name_projection
 from chainrules_py.testing.errors import SkippedCheckError, WrongError, line_of
 from chainrules_py.testing.find_rule import is_ours, missing_mode, stated_besides
@@ -256,7 +257,8 @@ def judge(
         how = settings.gauge, settings.smooth, settings.seed, settings.rtol
         try:
             with unlimited():
-                case = Case(f, operands, options, *how, brief=not settings.thorough)
+                # A rule that writes to its operands writes to copies.
+                case = Case(f, copied(operands), options, *how, brief=not settings.thorough)
         except Exception as error:
             g, given = unbind(f, operands)
             own = any(is_own(cls) for s in rules_for(g) for cls in s.signature)

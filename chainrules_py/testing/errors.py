@@ -42,10 +42,8 @@ class WrongError(Exception):
         call: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
     ) -> None:
         super().__init__(text)
-        self.text = text
-        self.pattern = pattern
-        self.derivative = derivative
-        self.call = call
+        self.text, self.pattern = text, pattern
+        self.derivative, self.call = derivative, call
 
 
 def line_of(error: BaseException) -> str:

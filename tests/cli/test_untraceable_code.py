@@ -116,8 +116,6 @@ def test_what_traces_is_not_found(body):
         "np.fromiter(iter=x, dtype=float)",
         "np.fromiter(x, float, count=2)",
         "np.sin(x, out=(y,))",
-        "np.array(x[f'{y}'], dtype=float)",
-        "np.random.shuffle(x.ravel())",
         "np.modf(x, out=y)",
         f"float({' + '.join([f'x[{i}]' for i in range(600)])})",
     ],

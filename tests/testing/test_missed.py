@@ -16,11 +16,16 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
+from chainrules_py import ops as v
 from chainrules_py.testing import RuleCheckError, check_rule
 from chainrules_tape import grad, jvp
 
 RISING = np.array([0.1, 0.2, 0.3])
 N = NoTangent()
+
+
+def leaves(x):
+    return [*x.values()] if isinstance(x, dict) else [x]
 
 
 def of_numpy(value, body):
@@ -58,6 +63,49 @@ def gini():
 def test_functions_of_an_order_are_judged_in_disorder(make):
     with pytest.raises(RuleCheckError):
         check_rule(make(), RISING)
+
+
+WRONG_BUT_AT_ZERO = {
+    "half the slope": (lambda x: x * x, lambda _y, x: x),
+    "the other sign": (np.cos, lambda _y, x: v.sin(x)),
+    "conjugated": (lambda x: x * x, lambda _y, x: 2.0 * v.conj(x)),
+}
+
+
+@pytest.mark.parametrize("x", [0.0, np.zeros(3), np.zeros((2, 2)), np.zeros(3, complex)], ids=repr)
+@pytest.mark.parametrize("name", WRONG_BUT_AT_ZERO)
+def test_a_slope_that_is_right_at_zero_alone(name, x):
+    value, partial = WRONG_BUT_AT_ZERO[name]
+    f = primitive(lambda x, /: value(x))
+    scalar_rule(f, partial, complex="holomorphic")
+    if name == "conjugated" and type(x) is float:
+        x = 0j
+    with pytest.raises(RuleCheckError, match=r"nearby|complex"):
+        check_rule(f, x)
+
+
+def test_a_transpose_that_is_left_out_at_the_identity():
+    f = of_numpy(lambda a, /: np.linalg.slogdet(a)[1], lambda a: lambda t: (t * np.linalg.inv(a),))
+    with pytest.raises(RuleCheckError, match="transposed"):
+        check_rule(f, np.eye(3))
+
+
+@pytest.mark.parametrize("shape", [lambda x: x, lambda x: {"a": x}], ids=["an array", "a dict"])
+def test_what_a_rule_overwrites_is_a_copy(shape):
+    f, x = primitive(lambda x, /: sum(v.sum(a) for a in leaves(x))), np.ones(3)
+
+    @rrule.register(f)
+    def f_rrule(x: np.ndarray | dict):
+        def pull(t):
+            for a in leaves(x):
+                a[...] = 0.0
+            return (shape(np.full(3, t)),)
+
+        return f(x), pull
+
+    with pytest.raises(RuleCheckError, match="operand mutated"):
+        check_rule(f, shape(x))
+    assert x.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_a_grid_that_has_to_rise_is_skipped_in_disorder():

@@ -345,8 +345,7 @@ def _fields(x: Any) -> Collection[Any]:
 
 def _of_primitive(x: Primitive[..., Any]) -> list[Any]:
     """List the body, unless the primitive is opaque or has rules."""
-    stated = any([s.recipe is not None for s in x.stated[0]])
-    return [] if x.opaque or stated else [x.__wrapped__]
+    return [] if x.opaque or any([s.recipe is not None for s in x.stated[0]]) else [x.__wrapped__]
 
 
 class _Opener(dict[type, "Callable[[Any], Collection[Any]]"]):

@@ -103,11 +103,8 @@ class Case:
     ) -> None:
         self._made = f, operands, options, gauge, smooth, seed, tolerance
         self.f, self.operands = unbind(f, operands)
-        self.brief = brief
-        self.options = options
-        self.gauge = gauge
-        self.near = near
-        self.smooth = smooth
+        self.options, self.gauge, self.smooth = options, gauge, smooth
+        self.brief, self.near = brief, near
         self.rng = np.random.default_rng(seed)
         self.print = fingerprint(self.operands)
         self.y = self.call(*self.operands)

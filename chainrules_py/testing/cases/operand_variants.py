@@ -39,6 +39,17 @@ def is_sorted(x: Any) -> bool:
 # ------------------------------------------------------------------------------ other numbers
 
 
+def shaken(rng: np.random.Generator, x: Any) -> Any:
+    """Change each number by up to a quarter; a zero, by up to a quarter of the least other one.
+
+    A zero becomes positive, and numbers that increase still do, as a function may require.
+    """
+    part = 0.25 * rng.uniform(-1.0, 1.0, x.shape)
+    least = np.min(np.abs(x), initial=1.0, where=x != 0)
+    turned = 1.0 + 1.0j if np.iscomplexobj(x) else 1.0
+    return np.where(x == 0, np.abs(part) * least * turned, x * (1.0 + part))
+
+
 def times(factor: float, x: Any) -> Any:
     """Multiply by a number; if it is negative, increasing numbers are reversed.
 

@@ -103,8 +103,7 @@ grid, which has to increase, so that a mistake there is reported, but is no fail
 
 def near_calls(case: Case) -> Calls:
     """Yield a call at other numbers nearby, and in another order if an operand increases."""
-    rng = np.random.default_rng(7)
-    shaken: Any = lambda x: x * (1.0 + 0.25 * rng.uniform(-1.0, 1.0, x.shape))
+    shaken = partial(make.shaken, np.random.default_rng(7))
     places = _floating(case)
     rising = [i for i in places if is_sorted(case.operands[i])]
     if len(places) != 1 or not rising:

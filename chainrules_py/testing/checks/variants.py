@@ -291,7 +291,8 @@ def check_complex(case: Case) -> None:
     ]
     why = "no real array of NumPy among the operands, or they are complex already"
     skip_if(not any(real) or case.gauge is not None or case.is_large, why)
-    turn: Any = lambda x: x * np.asarray(1 + 0.3j, np.result_type(x, np.complex64))
+    nonzero: Any = lambda x: x + np.asarray(x == 0, x.dtype) / 4
+    turn: Any = lambda x: nonzero(x) * np.asarray(1 + 0.3j, np.result_type(x, np.complex64))
     operands = tuple([turn(x) if r else x for r, x in zip(real, xs, strict=True)])
     said = {getattr(r, "complex", None) for r in recipes(case)} & {"holomorphic", "real"}
     of = "".join([f", of which it says complex={x!r}" for x in list(said)[:1]])

@@ -85,10 +85,8 @@ class Sample:
         **options: Any,
     ) -> None:
         self.operands = operands
-        self.gauge = gauge
-        self.smooth = smooth
-        self.complex = complex
-        self.without = without
+        self.gauge, self.smooth = gauge, smooth
+        self.complex, self.without = complex, without
         self.raises = (raises, "") if isinstance(raises, type) else raises
         kinds = () if self.raises is None else tuple(map(type, self.raises))
         if isinstance(without, str) or kinds not in ((), (type, str)):

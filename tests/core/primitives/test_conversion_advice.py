@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import functools
+import linecache
 import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
+
+from chainrules_py import TracerError
+from chainrules_tape import grad
 
 LIBRARY = """
 import functools
@@ -130,6 +135,30 @@ def test_a_package_without_advice_is_made_an_operation(tmp_path):
     filled, converted = said
     assert "TracerError   make it an operation, op = primitive(lambda x: boxlib.fill(x))" in filled
     assert "TracerError   make it an operation (converted takes plain values, at site-" in converted
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "np.array(d[f'{key}'], dtype=float)",
+        "np.array(d[f'{all}'], dtype=float)",
+        "m.item(3)",
+        "(m + m).item(-2)",
+        "m.item(1, 0)",
+    ],
+)
+def test_what_is_advised_is_the_same_program(program):
+    def at(text, x):
+        linecache.cache["advised.py"] = len(text), None, [text], "advised.py"
+        space = {"np": np, "m": x.reshape(2, 2) ** 2, "key": "k", "all": "k", "d": {"k": x[1]}}
+        return eval(compile(text, "advised.py", "eval"), space)
+
+    x = np.array([0.5, 2.0, 3.0, 4.0])
+    with pytest.raises(TracerError) as caught:
+        grad(functools.partial(at, program))(x)
+    write = str(caught.value).rpartition("use ")[2]
+    truth = [(at(program, x + e) - at(program, x - e)) / 2e-6 for e in 1e-6 * np.eye(4)]
+    np.testing.assert_allclose(grad(functools.partial(at, write))(x), truth, rtol=1e-6)
 
 
 def test_functions_of_scipys_are_found_by_their_modules():

@@ -95,8 +95,12 @@ def test_annotations_are_read_as_written_or_by_name():
     def named(x: "Array", y: "int"): ...
     def mixed(x: "Array", y: int, *, axis: "no such thing" = 0) -> "nor this": ...  # noqa: F722
 
+    def of_none(x: Array, y: None = None): ...
+
     for function in (written, named, mixed):
         assert operand_types(function) == ((Array, int), None)
+    for types in (None, (Array, None)):
+        assert operand_types(of_none, types=types) == ((Array, type(None)), None)
 
 
 def test_an_annotation_that_nobody_knows_is_refused():

@@ -23,6 +23,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py.errors import NoRuleError
+from chainrules_py.rule_config import ForwardMode
 from chainrules_py.tangents.zeros import is_zero
 
 NOT_FUNCTIONS = (
@@ -38,7 +39,15 @@ NOT_FUNCTIONS = (
     NoTangent(),
     int,
 )
-OTHERS = (lambda: 0.0, lambda **names: 0.0, lambda x: x, lambda x, /, *, more: x)
+OTHERS = (
+    lambda: 0.0,
+    lambda **names: 0.0,
+    lambda x: x,
+    lambda x, /, *, more: x,
+    np.cos,  # whose second operand is ``out``
+    np.flip,  # whose second one is an axis
+    round,
+)
 CONSTRUCTORS = {
     "scalar_rule": lambda one, _two, given: scalar_rule(one, given),
     "scalar_rule, singular": lambda one, _two, given: scalar_rule(
@@ -107,6 +116,33 @@ def test_functions_of_other_parameters_are_told(constructor, given):
         pytest.skip("a rule of x takes x")
     with pytest.raises(ChainRulesError):
         CONSTRUCTORS[constructor](*_primitives(), given)
+
+
+@pytest.mark.parametrize("requires", ["jax", ("jax",)])
+def test_what_is_no_capability_is_told(requires):
+    with pytest.raises(RuleError, match=r"write Capability\('jax'\)"):
+        rule(_primitives()[0], requires=requires)
+
+
+def test_types_have_to_be_a_tuple():
+    with pytest.raises(RuleError, match=r"types=<class 'float'> is no tuple of 1 types"):
+        rule(_primitives()[0], types=float)(lambda x: x)
+
+
+@pytest.mark.parametrize(
+    "constructor, requires, wrong, write",
+    [
+        (frule.register, ForwardMode, lambda ts, x: 0.0, "one_rule(config, tangents, x)"),
+        (frule.register, (), lambda x: 0.0, "one_rule(tangents, x)"),
+        (rrule.register, ForwardMode, lambda x: 0.0, "one_rule(config, x)"),
+        (rule, ForwardMode, lambda x, y: 0.0, "given the Config; write def one_rule(config, x)"),
+    ],
+)
+def test_the_parameters_to_write_are_those_that_a_rule_is_given(
+    constructor, requires, wrong, write
+):
+    with pytest.raises(RuleError, match=re.escape(write) + "$"):
+        constructor(_primitives()[0], requires=requires)(wrong)
 
 
 def test_options_have_to_be_taken():

@@ -8,7 +8,7 @@ import textwrap
 import typing
 import weakref
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, AnyStr, Literal, Protocol
 
 import numpy as np
 import pytest
@@ -297,7 +297,7 @@ class Shaped(Protocol):
 
 @pytest.mark.parametrize(
     "annotation",
-    [list[int], Literal["a"], Shaped, type[int], np.ndarray[Any, np.dtype[np.float64]]],
+    [list[int], Literal["a"], Shaped, type[int], AnyStr, np.ndarray[Any, np.dtype[np.float64]]],
 )
 def test_annotations_that_cannot_be_dispatched_on_are_refused(annotation):
     f = fresh()
