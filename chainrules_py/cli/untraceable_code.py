@@ -464,7 +464,7 @@ def _buffers(program: Program, function: Any) -> Iterator[tuple[ReadLine, str]]:
         for target, value in _writes(node, ReadLine(program, function)) if made else ():
             while isinstance(target, ast.Subscript):
                 target = target.value
-            if _is_literal(value) or getattr(target, "id", None) not in made:
+            if _is_literal(value) or not isinstance(target, ast.Name) or target.id not in made:
                 continue
             line = made.pop(target.id)
             arguments = [x.arg for x in ast.walk(function.args) if isinstance(x, ast.arg)]

@@ -223,7 +223,7 @@ def register_array_type(cls: type, library: Library) -> None:
             f"functions"
         )
     _check_owner(cls, library)
-    library.kind.register(cls)
+    library.kind.register(cls)  # pyright: ignore[reportAttributeAccessIssue]
     for number in (cls, *type_info(cls).library.floats):  # of an earlier registration
         finite_tests.pop(number, None)
     if library.finite is not None:

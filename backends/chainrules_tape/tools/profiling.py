@@ -212,10 +212,10 @@ class _TimedWrite(Overwrite):
         super().__init__(parents)
         self.found, self.where = found, where
 
-    def pull(self, *given: Any) -> None:
+    def pull(self, bars: Any, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Send the cotangents."""
         start = time.perf_counter()
-        super().pull(*given)
+        super().pull(bars, index, y_bar, record)
         self.found.add(store.__name__, self.where, 0, 0.0, 1, time.perf_counter() - start)
 
 
