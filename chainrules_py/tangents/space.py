@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from enum import Enum
 from typing import Any, NoReturn, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
@@ -228,7 +227,7 @@ def _maker(cls: type, x: Any) -> Any:
     # Arrays of one class differ in their spaces. Another thread may just have emptied `with_dtype`.
     if kind != "none" and not is_number and hasattr(x, "dtype"):
         return _array_space if type_info(cls).has_device else _first_space
-    of = NoTangent() if kind in ("bool", "none") or issubclass(cls, Enum) else Space(x)
+    of = NoTangent() if kind in ("bool", "none") else Space(x)
     return lambda x: of  # all numbers of a class have the same space
 
 

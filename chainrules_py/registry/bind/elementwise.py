@@ -140,7 +140,7 @@ class ElementwiseRecipe(SharedRun):
         if not shaped and not any([issubclass(cls, Tracer) for cls in request.operands]):
             return Bound(request, _push_numbers(primal, terms, finish))
         beside = {info.dispatch_type for info in infos if info.is_plain_number}
-        mixed = len({infos[i].namespace for i in shaped}) > 1
+        mixed = len({infos[i].home for i in shaped}) > 1  # of NumPy and another library
         if not shaped or mixed or not beside <= {int, float, bool}:
             return Bound(request, lambda tangents, *xs: finish(primal(*xs), tangents, *xs))
         kinds = ("real", "complex") if self.complex is not None and not beside else ("real",)

@@ -502,25 +502,3 @@ def test_a_primitive_that_is_called_wrongly_says_so_itself():
 
     with pytest.raises(TypeError, match=r"write scaled\(x, k=...\)"):
         grad(lambda x: scaled(x, 2.0))(3.0)
-
-
-class Order(enum.IntEnum):
-    SECOND = 2
-
-
-class Factor(float, enum.Enum):
-    HALF = 0.5
-
-
-class Flags(enum.IntFlag):
-    ON = 1
-
-
-@pytest.mark.parametrize("member", [Order.SECOND, Factor.HALF, Flags.ON], ids=str)
-def test_members_of_enumerations_are_constants(member):
-    f = lambda p: p["w"] ** 2 * (3.0 if p["kind"] is member else 1.0)
-    p = {"w": 2.0, "kind": member}
-    g = grad(f)(p)
-    assert g == {"w": 12.0}
-    assert jvp(f, (p,), (g,)) == (12.0, 144.0)
-    assert hvp(f, (p,), (g,)) == ({"w": 72.0},)
