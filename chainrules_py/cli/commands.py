@@ -439,7 +439,7 @@ def migrate(files: tuple[str, ...], write: bool) -> None:
 
 
 def _migrate(file: str, *, write: bool) -> None:
-    before, moved = _program(file), _read(file, migrated)
+    before, moved = _read(file, lambda text: (text, migrated(text)))
     lines = difflib.unified_diff(lines_of(before), lines_of(moved.text), file, file)
     text = "".join([line if line.endswith("\n") else f"{line}\n" for line in lines])
     if not text:

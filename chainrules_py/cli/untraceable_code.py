@@ -243,7 +243,7 @@ def _each(write: Callable[[ReadLine, str], str | None], kind: Any = ast.Call) ->
                 path = line.path(getattr(node, "func", node))
                 try:
                     found = write(line, path)
-                except (RecursionError, KeyError, SyntaxError):  # it has too many parts, or braces
+                except RecursionError:  # it has too many parts
                     found = ""
                 if found is not None:
                     yield line, found

@@ -108,6 +108,21 @@ def test_what_traces_is_not_found(body):
 
 
 @pytest.mark.parametrize(
+    "line, write",
+    [
+        ("np.array(x[f'{y}'], dtype=float)", "x[f'{y}'].astype(float)"),
+        (
+            "np.random.shuffle(x.ravel())",
+            "x.ravel()[...] = x.ravel()[np.random.permutation(len(x.ravel()))]",
+        ),
+    ],
+)
+def test_a_program_may_have_braces_and_calls_in_what_is_written_anew(line, write):
+    (found,) = obstacles_in(of(f"return {line}"))
+    assert (found.code, found.write) == (line, write)
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "math.prod(x, start=2.0)",
