@@ -560,9 +560,11 @@ def in_place(
     """Return the method ``__iadd__`` for ``__add__``."""
 
     def method(self: Any, other: Any) -> Any:
-        mine, base = (info := type_info(type(self))).dispatch_type, info.base
-        if base and getattr(mine, name, None) is not getattr(base, name, None):
-            line, cls = Line(caller()), mine.__qualname__
+        info = type_info(type(self))
+        if info.base and (
+            getattr(info.dispatch_type, name, None) is not getattr(info.base, name, None)
+        ):
+            line, cls = Line(caller()), info.dispatch_type.__qualname__
             raise TracerError(
                 told(
                     f"{cls} has its own {name}, which is not traced",
