@@ -88,7 +88,7 @@ def _of_floats(ufunc: Any) -> None:
 def _enter_all() -> None:
     see(None, (np.ndarray,))
     see_all("numpy")  # loads the aliases of NumPy, which are lazy
-    for ufunc in (np.float_power, np.fabs, np.heaviside):
+    for ufunc in (np.float_power, np.fabs):
         _of_floats(ufunc)
     for path, row in rows_of("numpy").items():
         first, _, name = path.rpartition(".")

@@ -268,6 +268,7 @@ _OTHERWISE: dict[Any, Callable[..., Any]] = {
 }
 for _operation, _function in _OTHERWISE.items():
     _operation.implement(_function, types=(DaskArray,))
+_enter(v.heaviside, lambda x, h: core.elemwise(np.heaviside, x, h))  # floats, also of integers
 
 
 # ------------------------------------------------------------------------------- manipulation

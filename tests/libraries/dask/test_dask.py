@@ -28,6 +28,7 @@ from chainrules_py import (
     MutationError,
     NotDifferentiableError,
     TracerError,
+    ZeroTangent,
     frule,
     rrule,
 )
@@ -849,3 +850,8 @@ def test_an_operator_is_the_first_that_is_seen_of_dask(line):
         check=False,
     )
     assert run.stdout.strip() == "[4. 4.]", run.stderr
+
+
+def test_rules_of_numpy_stay_as_they_are_beside_dask():
+    x = np.array([1.0, -2.0])
+    assert isinstance(rrule(np.heaviside, x, x)[1](np.ones(2))[0], ZeroTangent)
