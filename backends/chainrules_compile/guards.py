@@ -220,10 +220,13 @@ class Guards:
             yield x, owner
 
     def _is_followed(self, module: str) -> bool:
-        """Return whether a module belongs to the package of the compiled function."""
-        if len(self._packages) == 1 and not is_library(module):
+        """Return whether a module belongs to the package of the compiled function.
+
+        Functions that `exec` made without the name of a module have none, and belong to it.
+        """
+        if len(self._packages) == 1 and module and not is_library(module):
             self._packages.add(module.partition(".")[0])
-        return module.partition(".")[0] in self._packages
+        return not module or module.partition(".")[0] in self._packages
 
     def _note(
         self, name: str, owner: Any, key: Any, names: set[str], is_stored: bool = True
@@ -421,13 +424,17 @@ def is_moving(x: Any) -> bool:
     return hasattr(type(x), "__next__") or hasattr(type(x), "get_nowait")
 
 
+_HEAP_TYPE = 1 << 9  # a flag of classes that Python code makes, also without a module
+
+
 def is_own(x: Any) -> bool:
     """Return whether a value is user-defined: an object, a class, a function, or a module."""
     if isinstance(x, (types.MethodType, functools.partial)):
         return False
     of = x if isinstance(x, (type, types.FunctionType)) else type(x)
     home = x.__name__ if isinstance(x, types.ModuleType) else of.__module__
-    known = is_library(home or "") and not isinstance(x, (SimpleNamespace, Namespace))
+    made = home == "builtins" and getattr(of, "__flags__", 0) & _HEAP_TYPE  # by `exec`
+    known = is_library(home or "") and not (made or isinstance(x, (SimpleNamespace, Namespace)))
     return not known and type_info(type(x)).memory is None
 
 

@@ -21,9 +21,9 @@ from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.passes.analysis import flat
 from chainrules_compile.recorded_calls import UNSURE, Notes
 from chainrules_compile.recorded_types import METADATA
-from chainrules_compile.recorded_values import Noted, Reading, plain
+from chainrules_compile.recorded_values import Noted, Reading, holds_tracers, plain
 from chainrules_compile.statistics_steps import in_steps
-from chainrules_py.extend import flatten, joined, type_info
+from chainrules_py.extend import aliases, call_native, flatten, joined, type_info
 from chainrules_py.ops.engine_operations import Index, duplicate, read, read_whole, store
 from chainrules_py.program import Call, Value
 
@@ -84,6 +84,8 @@ class Recorder(Notes):
                 f"{name}() changes an array of a function that is being compiled; write "
                 f"{REFUSED_METHODS[name]}"
             )
+        if member in aliases and holds_tracers((operands, keywords)):  # an engine's, as of X.dot(w)
+            return call_native(member, operands, keywords)
         return self.compute(member, member, operands, keywords)
 
     def attribute(self, x: Noted, name: str) -> Any:

@@ -104,6 +104,18 @@ def test_what_the_code_names_is_seen(model, change, target):
     assert len(compiled.programs) == 2
 
 
+def test_what_an_object_of_a_class_without_a_module_holds_is_seen():
+    space = {}
+    exec("class Net:\n    def loss(self, x): return self.rate * (x * self.w).sum()", space)
+    net = space["Net"]()
+    net.rate, net.w = 2.0, np.ones(5)
+    compiled = compile(lambda x: net.loss(x))
+    assert compiled(X) == net.loss(X)
+    for name, value in (("rate", 3.0), ("w", np.arange(5.0))):
+        setattr(net, name, value)
+        assert compiled(X) == net.loss(X)
+
+
 def test_a_function_that_an_object_has_instead_of_a_method_is_seen(model):
     model.act = np.sin
     f = value_and_grad(model.loss)

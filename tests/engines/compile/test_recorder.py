@@ -285,3 +285,20 @@ def test_conditions_of_piecewise_are_computed(transform):
     compiled = compile(transform(f))
     for x in (np.array([1.0, -2.0, 3.0, 0.5]), np.array([-1.0, 2.0, 3.0, 0.0])):
         assert same(compiled(x), transform(f)(x))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda m, w: np.sum(np.tanh(m.dot(w))),
+        lambda m, w: np.mean(m.clip(0.5, w) * w),
+        lambda m, w: m.T.dot(m.dot(w)).sum(),
+    ],
+)
+def test_methods_of_an_argument_whose_operands_are_differentiated(f):
+    """The argument is recorded alone, and NumPy's own array would convert the operand."""
+    m = X.reshape(2, 3)
+    for door in (ct.grad(f, 1), lambda m, w: ct.jvp(lambda w: f(m, w), (w,), (w,))[1]):
+        compiled = compile_checked(door, strict=True)
+        for w in (X[:3], -2.0 * X[3:]):
+            np.testing.assert_allclose(compiled(m, w), door(m, w), rtol=1e-13)
