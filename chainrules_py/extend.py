@@ -121,7 +121,7 @@ _HOMES: dict[str, str] = {
         "enter find_rule is_ruleless looked_into name_of on_change primal_of remove unbind"
     ),
     "chainrules_py.tracing.lost_derivative_notes": (
-        "Notes comparing note_step notes shortcuts warn_unused"
+        "Notes comparing lost note_step notes shortcuts warn_unused"
     ),
     "chainrules_py.tracing.object_arrays": "MOST_ELEMENTS element_methods joined objects",
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",

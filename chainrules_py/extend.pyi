@@ -317,6 +317,7 @@ from chainrules_py.tracing.library_calls import (
 from chainrules_py.tracing.lost_derivative_notes import (
     Notes,
     comparing,
+    lost,
     note_step,
     notes,
     shortcuts,
@@ -648,6 +649,7 @@ __all__ = [
     "leaf_tangents",
     "leaves_out",
     "looked_into",
+    "lost",
     "made",
     "made_again",
     "makers",

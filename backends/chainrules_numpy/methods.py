@@ -28,6 +28,7 @@ from chainrules_py.extend import (
     caller,
     describe,
     filled,
+    lost,
     picture,
     remedy,
     told,
@@ -278,7 +279,8 @@ def flat(x: Any) -> Any:
         "write x.ravel() to read it, and x[np.unravel_index(np.arange(x.size)[i], x.shape)] = y "
         "to write to it"
     )
-    raise TracerError(told(f"flat of {describe(x)} stands for its memory", Line(caller()), write))
+    line, fact = Line(caller()), f"flat of {describe(x)} stands for its memory"
+    raise lost(x, told(fact, line, write), line)
 
 
 member("flat", flat)
@@ -321,7 +323,7 @@ def _escape(name: str) -> Callable[..., Any]:
             operation = remedy(line, last=True) if isinstance(line.node, ast.Call) else None
             write = operation or f"use {line.with_constant()}, which is a constant"
         fact = f"{name}() of {picture(x.__payload__)} would lose its derivative"
-        raise TracerError(told(fact, line, write))
+        raise lost(x, told(fact, line, write), line)
 
     return escape
 
@@ -357,7 +359,7 @@ def view(x: Any, dtype: Any = np.ndarray, type: Any = np.ndarray) -> Any:
     else:
         given = line.option("dtype") or next(iter(line.arguments), "dtype")
         write = f"use ignore_derivatives({{0}}).view({given}), which is a constant"
-    raise TracerError(told(fact, line, filled(write, of)))
+    raise lost(x, told(fact, line, filled(write, of)), line)
 
 
 refused("view", lambda *xs, **how: view(*xs, **how))  # noqa: PLW0108  the row takes any arguments

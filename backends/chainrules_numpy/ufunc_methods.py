@@ -14,7 +14,6 @@ from chainrules_numpy.function_aliases.alias_constructors import axes
 from chainrules_numpy.late_alias import alias
 from chainrules_numpy.reduction_values_by_numpy import always, asks
 from chainrules_numpy.ufuncs import ARITHMETIC, OTHERS
-from chainrules_py import TracerError
 from chainrules_py import ops as v
 from chainrules_py.extend import (
     UFUNC_KEYWORDS,
@@ -25,6 +24,7 @@ from chainrules_py.extend import (
     aliases,
     caller,
     filled,
+    lost,
     told,
 )
 
@@ -106,7 +106,7 @@ def refused(ufunc: np.ufunc, method: str) -> Callable[..., Any]:
             parts = {"at": at, "first": first, "axis": at_axis, "start": start}
             write = filled(_BY_PYTHON[method], f=f, **parts)
         fact = f"{name}.{method} of a traced value has no derivative here"
-        raise TracerError(told(fact, line, write))
+        raise lost(operands, told(fact, line, write), line)
 
     return refuse
 

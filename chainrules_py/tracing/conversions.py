@@ -23,7 +23,7 @@ from chainrules_py.primitives.conversion_advice import (
     told,
 )
 from chainrules_py.primitives.plugins import see_roots
-from chainrules_py.tracing.lost_derivative_notes import note_refusal
+from chainrules_py.tracing.lost_derivative_notes import lost
 from chainrules_py.tracing.object_arrays import becomes_element, objects
 from chainrules_py.values.caller_frames import caller, is_of_library, root_module
 from chainrules_py.values.dispatch_types import Tracer, number_homes
@@ -113,7 +113,7 @@ class PythonProtocols(Tracer):
             if is_of_library(line.frame)  # a process pool pickles in a thread of its own
             else f"use {line.with_constant()}, which is a constant"
         )
-        raise TracerError(told(fact, line, write))
+        raise lost(self, told(fact, line, write), line)
 
     # -- reads of the value, which are allowed
 
@@ -132,13 +132,12 @@ class PythonProtocols(Tracer):
             return str(self)
         if getattr(self, "shape", ()):
             return format(untraced(self), spec)  # raises, as for any array
-        note_refusal(self)
         line = Line(caller())
         fact = f"cannot format {picture(self)} by {spec!r}: what reads the text gets a constant"
         write = f"write {{ignore_derivatives({line.argument}):{spec}}}"
         if isinstance(line.node, ast.Call):  # of str.format
             write = f"use {line.with_constant()}, which is a constant"
-        raise TracerError(told(fact, line, write))
+        raise lost(self, told(fact, line, write), line)
 
     # -- traced methods
 
@@ -177,11 +176,10 @@ _INSTEAD = {
 
 def _refuse(x: Any, kind: str, is_count: bool = False) -> NoReturn:
     """Raise because Python, or a library, requires a plain value, such as a count."""
-    note_refusal(x)
     line = Line(caller(2))
     write = instead_of(line)
     if write is None and "numpy" in map(root_module, line.library) and x.level in objects:
-        raise TracerError(objects[x.level].refusal)  # NumPy's mean converts each element
+        raise lost(x, objects[x.level].refusal, line)  # NumPy's mean converts each element
     if (
         write is None
         and isinstance(line.node, (ast.Call, ast.BinOp, ast.Subscript))
@@ -198,7 +196,7 @@ def _refuse(x: Any, kind: str, is_count: bool = False) -> NoReturn:
     write = write or filled(_INSTEAD[kind], x=line.argument)
     to = "a plain number" if kind == "complex" and line.library else kind
     fact = f"cannot convert {line.picture or picture(x)} to {to}: its derivative would be lost"
-    raise TracerError(told(fact, line, write))
+    raise lost(x, told(fact, line, write), line)
 
 
 def picture(x: Any) -> str:
@@ -237,4 +235,4 @@ def refuse_plain(target: Any, x: Any) -> NoReturn:
     usual = "make it as b = np.zeros_like(x, shape=n), which holds traced values"
     if isinstance(target, str | int | float):
         usual = f"leave {target!r} out: the argument after the operands is an array to fill"
-    raise TracerError(told(fact, line, remedy(line) or advised_at(line) or usual))
+    raise lost(x, told(fact, line, remedy(line) or advised_at(line) or usual), line)

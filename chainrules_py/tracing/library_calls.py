@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
+from chainrules_py.errors import NoRuleError, NotDifferentiableError
 from chainrules_py.ops.engine_operations import shaping, with_memory
 from chainrules_py.primitives.aliases.alias import Alias, Row, aliases
 from chainrules_py.primitives.conversion_advice import Line, advised, advised_at, told
@@ -24,9 +24,10 @@ from chainrules_py.primitives.primitive import Primitive, is_static
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.call_normalization import scalar_at_home
 from chainrules_py.registry.explain import public_name
-from chainrules_py.registry.table import name_of, primal_of
+from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.foreign_arrays import beside, is_stranger, of_one_library
+from chainrules_py.tracing.lost_derivative_notes import lost
 from chainrules_py.tracing.object_arrays import guarded, joined, may_hold
 from chainrules_py.values.array_conversion import as_array, is_asked, is_read, is_table
 from chainrules_py.values.caller_frames import caller
@@ -463,9 +464,8 @@ def call_method(
         return call_native(native, operands, keywords)
     key = "at of one" if method == "at" and ufunc.nin == 1 else method
     instead = _INSTEAD.get(key, "use functools.reduce(np.{}, x)").format(ufunc.__name__)
-    raise TracerError(
-        f"np.{ufunc.__name__}.{method} of a traced value has no derivative here: {instead}"
-    )
+    text = f"np.{ufunc.__name__}.{method} of a traced value has no derivative here: {instead}"
+    raise lost(operands, text, Line(caller()))
 
 
 def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
@@ -499,14 +499,10 @@ def to_import(f: Any, called: str, options: str = "") -> str | None:
 
 
 def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    primal = primal_of(f)
-    if primal is not None:
-        if any([type(x) in SEQUENCES for x in operands]):
-            operands = joined(_with_arrays(operands, f))
-        return primal.trace(f, *operands, **keywords)
     name, line = public_name(f), Line(caller())
     if (known := advised(f, line) or advised_at(line)) is not None:
-        raise NotDifferentiableError(told(f"{name} takes plain values", line, known))
+        text = told(f"{name} takes plain values", line, known)
+        raise lost((operands, keywords), text, line, NotDifferentiableError)
     called = line.called or name
     short = called.rpartition(".")[2]
     plain = [(k, line.option(k)) for k, x in keywords.items() if not find_tracers(x)]
@@ -517,4 +513,5 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
         "'from chainrules_numpy.composites.mapping import vectorize'"
     )
     fact = [f"{name} has no derivative that is known", *not_loaded({name.partition(".")[0]})]
-    raise NotDifferentiableError(told("; ".join(fact), line, write))
+    text = told("; ".join(fact), line, write)
+    raise lost((operands, keywords), text, line, NotDifferentiableError)

@@ -16,7 +16,6 @@ from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from chainrules_py.errors import (
     NotDifferentiableError,
-    TracerError,
     UnsupportedKeywordError,
     describe,
 )
@@ -37,7 +36,12 @@ from chainrules_py.tracing.library_calls import (
     steps,
     to_import,
 )
-from chainrules_py.tracing.lost_derivative_notes import note_comparison, refuse_shortcut, shortcuts
+from chainrules_py.tracing.lost_derivative_notes import (
+    lost,
+    note_comparison,
+    refuse_shortcut,
+    shortcuts,
+)
 from chainrules_py.tracing.object_arrays import element_methods
 from chainrules_py.values.array_conversion import is_read, is_table
 from chainrules_py.values.caches import forgets
@@ -109,7 +113,7 @@ class Member:
             if x.home is not None:
                 raise MemberError(msg)
             # A program may test whether the member exists.
-            refusal = functools.partial(_refuse, msg)
+            refusal = functools.partial(_refuse, x, msg, line)
             return refusal if callable(self.native) else refusal()
         if not callable(self.native):
             return call_native(self.native, (x,), {})
@@ -134,15 +138,15 @@ class Member:
         refuse_assignment(x, self.name)
 
 
-def _refuse(msg: str, *_: Any, **__: Any) -> NoReturn:
-    raise TracerError(msg)
+def _refuse(x: Any, msg: str, line: Line, *_: Any, **__: Any) -> NoReturn:
+    raise lost(x, msg, line)
 
 
 def _refuse_hash(x: Any) -> int:
     line = Line(caller())
     fact = f"{picture(x)} cannot be a dict key or set member: it stands for any number"
     write = instead_of(line) or f"use {line.with_constant()}, which is a constant"
-    _refuse(told(fact, line, write))
+    _refuse(x, told(fact, line, write), line)
 
 
 def _constant(line: Line, name: str) -> str:

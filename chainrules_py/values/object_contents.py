@@ -41,8 +41,9 @@ def directly(x: Any) -> list[Any]:
         return [x.start, x.stop, x.step]
     if cls is types.MappingProxyType:
         return [*x.copy().values()]
-    if hasattr(cls, "dtype") and hasattr(cls, "shape"):  # an array, or a tracer of one
-        return [*elements(x)] if holds_objects(x) else []
+    of_objects = hasattr(cls, "dtype") and holds_objects(x)
+    if of_objects or hasattr(cls, "__dispatch_type__"):  # a tracer holds what it traces
+        return [*elements(x)] if of_objects else []
     found = [*attributes(x).values()]
     for base in cls.__mro__:
         if base is dict:

@@ -272,6 +272,7 @@ def _structure(x: T) -> Structure[T]:
     return found
 
 
+_HEAP_TYPE = 1 << 9  # a flag of the classes that Python code makes
 _when_seen: list[Callable[[type], None]] = []
 """Called with each class before it is classified, to load the backend that registers it."""
 
@@ -292,8 +293,9 @@ def _classify(cls: type) -> Structure[Any] | None:
 
             names = tuple(f.name for f in dataclasses.fields(cls))
             code = getattr(getattr(cls, "__init__", None), "__code__", None)
-            if not names and code is not None and code.co_argcount > 1:
-                return None  # takes arguments that no annotation declares: a leaf
+            holds_more = not all(c is object or c.__flags__ & _HEAP_TYPE for c in cls.__mro__)
+            if holds_more or (not names and code is not None and code.co_argcount > 1):
+                return None  # items beside its fields, or arguments that none declares: a leaf
             return _by_fields(cls, names)
         if base is tuple:
             return _by_position_tuple(cls)

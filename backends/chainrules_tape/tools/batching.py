@@ -37,6 +37,7 @@ from chainrules_py.extend import (
     untraced,
 )
 from chainrules_py.ops import creation, predicates
+from chainrules_tape.functions.arguments import refuse_hidden
 from chainrules_tape.tools.random_state import Draws
 
 Axis: TypeAlias = Any
@@ -98,6 +99,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
                 _each(x, axis, lambda x: batch(x, level)) for x, axis in _pairs(operands, axes)
             ]
             leaves, tree = flatten(call(given))
+            refuse_hidden(f, "the result", leaves, level)
             ys = [_out(y, n, level, out_axes) for y in leaves]
             if _state[level] == OPEN and not drawing.went_on():
                 return unflatten(tree, own_all(ys, ys, (*flatten(operands)[0],), dense=False))

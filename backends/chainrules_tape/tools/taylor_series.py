@@ -57,6 +57,7 @@ from chainrules_py.extend import (
 )
 from chainrules_py.ops import report
 from chainrules_tape.core.bare_tape import refuse_over
+from chainrules_tape.functions.arguments import refuse_hidden
 from chainrules_tape.rule_config import recorders
 from chainrules_tape.tools.series_recurrences import RECURRENCES, Constant, computed, zeros
 
@@ -121,6 +122,7 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
     try:
         recorders.under_way.append(noted)  # so that blocks that record nothing refuse it
         y = f(*unflatten(tree, given))
+        refuse_hidden(f, "the result", flatten(y)[0], level)
     except ValueError as error:
         if isinstance(error.__cause__, TracerError):  # it advises a buffer, which is written to
             raise TracerError(

@@ -241,6 +241,7 @@ def test_the_number_of_values_is_checked(x, keys, values):
         deque([1]),
         object(),
         {}.keys(),
+        *[dataclasses.make_dataclass("Beside", ["x"], bases=(base,))(1.0) for base in (dict, list)],
     ],
     ids=lambda x: type(x).__name__,
 )

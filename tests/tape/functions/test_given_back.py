@@ -20,6 +20,7 @@ from chainrules_py import ChainRulesError, NotDifferentiableError
 from chainrules_scipy import interpolate, rotation, spatial, stats
 from chainrules_scipy import sparse as sparse_functions
 from chainrules_tape import Tape, checkpoint, grad, jacobian, jvp, linearize, vjp
+from chainrules_tape.tools import taylor
 from tests.fuzz.hiding import HIDING, Own, captured
 
 X, DOT = np.array([1.0, 2.0, 3.5]), np.array([0.5, -1.0, 2.0])
@@ -50,9 +51,22 @@ _COPIES |= {"decimal", "fraction", "convenience polynomial"}
 _FURTHER = {"cache", "iterator", "cycle", "map", "generator", "factory", "cell", "exception"}
 _FURTHER |= {"context variable", "class", "base of a class"}
 """What a tracer is further inside of than one level, or is given by when it is asked."""
+
+
+class Labelled:
+    """A quantity with a unit, say: it has the members of an array."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    dtype = property(lambda self: self.values.dtype)
+    shape = property(lambda self: self.values.shape)
+
+
 KINDS: dict[str, Callable[[Any], Any]] = {
     name: hiding.make for name, hiding in HIDING.items() if name not in _COPIES | _FURTHER
 } | {
+    "labelled": Labelled,
     "user list": lambda a: collections.UserList([a]),
     "items": lambda a: {"a": a}.items(),
     "bound method": lambda a: a.sum,
@@ -84,6 +98,7 @@ MODES: dict[str, Callable[[Any], Any]] = {
     "aux of grad": lambda f: grad(lambda x: (np.sum(x), f(x)), has_aux=True)(X),
     "aux of jvp": lambda f: jvp(lambda x: (np.sum(x), f(x)), (X,), (DOT,), has_aux=True),
     "nested": lambda f: jvp(lambda x: vjp(f, x)[0], (X,), (DOT,)),
+    "taylor": lambda f: taylor(f, X, DOT, 1),
 }
 CASES = list(itertools.product(KINDS, PLACES, MODES))
 SAMPLE = [

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import math
+import pickle
 import warnings
 
 import numpy as np
@@ -126,6 +128,45 @@ def test_beside_what_depends_it_is_a_warning(f, door):
         DOORS[door](whole)(X)
     with v.strict(), pytest.raises(TracerError, match="caught"):
         DOORS[door](whole)(X)
+
+
+def _added(x):
+    b = np.zeros(2)
+    b += x
+
+
+REFUSED = {
+    "item": lambda x: x[0].item(),
+    "list": lambda x: x.tolist(),
+    "bytes": lambda x: x.tobytes(),
+    "pickle": pickle.dumps,
+    "sum in place": _added,
+    "output": lambda x: np.sin(x, out=np.zeros(2)),
+    "copyto": lambda x: np.copyto(np.zeros(2), x),
+    "put": lambda x: np.put(np.zeros(2), [0], x[:1]),
+    "key": lambda x: {x[0]: 1},
+    "flat": lambda x: x.flat,
+    "view": lambda x: x.view(np.int64),
+    "ufunc.at": lambda x: np.multiply.at(x, [0], 2.0),
+    "reduceat": lambda x: np.add.reduceat(x, [0, 1]),
+    "frompyfunc": lambda x: np.frompyfunc(math.sin, 1, 1)(x),
+    "file": lambda x: np.savetxt(io.StringIO(), x),
+    "fraction": lambda x: x[0].as_integer_ratio(),
+    "strides": lambda x: x.strides,
+    "without a rule": lambda x: np.busday_count(x[0], x[1]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_every_refusal_is_reported_if_it_is_caught(name):
+    def f(x):
+        try:
+            return np.sum(x) + REFUSED[name](x)
+        except (TracerError, NotDifferentiableError):
+            return np.sum(x)
+
+    with pytest.warns(LostDerivativeWarning, match=rf"caught .*{__file__}:\d+, and went on"):
+        grad(f)(X)
 
 
 def test_what_people_write_for_other_errors_says_nothing():

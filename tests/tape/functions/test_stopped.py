@@ -18,9 +18,16 @@ class Plain:
         self.w = w
 
 
+class Labelled(Plain):
+    """It has the members of an array."""
+
+    dtype, shape = np.dtype(float), ()
+
+
 # What holds a value, and how it is got out again.
 HOLDING = {
     "object": (Plain, lambda o: o.w),
+    "labelled": (Labelled, lambda o: o.w),
     "nested": (lambda x: Plain(Plain(x)), lambda o: o.w.w),
     "in a list": (lambda x: [Plain(x)], lambda o: o[0].w),
     "namespace": (lambda x: types.SimpleNamespace(w=x), lambda o: o.w),
