@@ -84,7 +84,7 @@ def fields_of(cls: type) -> dict[str, Any]:
         for name in dir(cls)
         if not (name.startswith("__") or hasattr(Noted, name))
     }
-    for name in STATIC.intersection(dir(cls)):
+    for name in (STATIC | {"__array_namespace__"}).intersection(dir(cls)):
         fields[name] = property(operator.attrgetter(f"payload.{name}"))
     if type_info(cls).is_array:
         fields["strides"] = property(refuse_strides)

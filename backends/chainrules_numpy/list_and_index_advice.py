@@ -529,7 +529,8 @@ def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
     while isinstance(target, ast.Subscript) and _is_numpys(line.resolved(target.value)):
         target = target.value  # u[i] is a part of u
     name, buffer, code = ast.unparse(target), line.resolved(target), line.frame.f_code
-    seen, known = line.frame.f_locals, _parameters(line) + code.co_freevars
+    seen, outer = line.frame.f_locals, name in code.co_freevars  # where other names are known
+    known = code.co_freevars if outer else _parameters(line) + code.co_freevars
     of, like = _like(line, stored, known)
     if write := _of_series(name, seen.get(of)) or _in_sparse(line, target, like):
         return write
@@ -571,8 +572,8 @@ def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
         return f"write {name} = {zeros} before {code.co_name} is given {name}, or, {alone}"
     if zeros is not kept:
         return f"make it as {name} = {zeros}, which holds traced values"
-    place = "where it is made" if name in code.co_freevars else "before it is written to"
-    return f"write {name} = {kept} {place}"
+    place = "where it is made" if outer and of in known else "before it is written to"
+    return f"write {f'nonlocal {name}; ' * (outer and of not in known)}{name} = {kept} {place}"
 
 
 def _like(line: Line, stored: ast.AST | None, known: tuple[str, ...]) -> tuple[str, str]:

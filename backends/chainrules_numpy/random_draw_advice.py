@@ -156,8 +156,9 @@ def _moved(name: str) -> Any:
     def given(line: Any) -> str:
         keywords, rng = _keywords(line), _generator(line, name)
         unpacked = [each for each in getattr(line.node, "keywords", ()) if each.arg is None]
-        if line.node is None or unpacked or any([x[:1] == "*" for x in line.arguments]):
-            return _in_words(name, rng)
+        theirs = getattr(line.function, "__name__", name) != name  # it draws inside of another
+        if theirs or line.node is None or unpacked or any(x[:1] == "*" for x in line.arguments):
+            return _in_words(name, "rng" if theirs else rng)
         named = dict(zip(_parameters(name), line.arguments, strict=False)) | keywords
         size = named.pop("size", "None")
         named = {key: _as_array(line, x) for key, x in named.items()}

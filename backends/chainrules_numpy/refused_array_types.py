@@ -18,6 +18,6 @@ INSTEAD = (
 refuse_type("numpy.ma.MaskedArray", INSTEAD)
 refuse_type("numpy.ma.core.MaskedArray", INSTEAD)
 refuse_type(
-    "astropy.units.quantity.Quantity", "write q.value, which is its array, and the unit outside"
+    "astropy.units.quantity.Quantity", "write q.to_value(unit), its array, and the unit outside"
 )
 refuse_type("numpy.matrix", "write np.asarray(m), and @ for the product of matrices")

@@ -141,7 +141,9 @@ class Line:
         """The value that is assigned to the expression, or None if it is read."""
         if (found := re.match(_STORED, self.texts[1])) is None:
             return None
-        return _parsed(found[1].partition(";")[0]) or ast.Name("...")  # it continues below
+        below = linecache.getlines(self.frame.f_code.co_filename, self.frame.f_globals)
+        texts = itertools.accumulate([found[1].partition(";")[0], *below[self._position[1] :][:20]])
+        return next(filter(None, map(_parsed, texts)), ast.Name("..."))
 
     @functools.cached_property
     def augmented(self) -> ast.AugAssign | None:

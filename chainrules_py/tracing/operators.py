@@ -25,7 +25,7 @@ from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.conversion_advice import Line, advised, instead_of, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, root_of, see, see_about, see_roots
 from chainrules_py.registry.explain import public_name
-from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
+from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assignment
 from chainrules_py.tracing.conversions import ElementError, MemberError, of_real_numbers, picture
 from chainrules_py.tracing.foreign_arrays import is_stranger
 from chainrules_py.tracing.library_calls import (
@@ -164,6 +164,11 @@ def _read_number(x: Any, where: Any) -> Any:
     return shape_back(x, known.shape) if known.size else known
 
 
+def _array_namespace(x: Any, *, api_version: str | None = None) -> Any:
+    """Return the namespace of the array API standard, whose functions trace."""
+    return innermost(x).__array_namespace__(api_version=api_version)
+
+
 def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any]:
     """Collect the public members of an array class that its tracer class does not define."""
     native = {name: m for base in reversed(payload.__mro__) for name, m in vars(base).items()}
@@ -172,6 +177,8 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
         n: Member(m, n) for n, m in native.items() if not n.startswith("_") and n not in own
     }
     found["home"] = type_info(payload).home
+    if hasattr(payload, "__array_namespace__"):
+        found["__array_namespace__"] = _array_namespace
     found |= {name: f for name, f in of_real_numbers.items() if hasattr(payload, name)}
     if number_home(payload) is not None or payload in (int, float):
         found |= element_methods

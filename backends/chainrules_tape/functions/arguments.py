@@ -427,6 +427,8 @@ def _instead(y: Any, of: Any, what: str, f: Any, leaves: Sequence[Any]) -> str:
             else "return the number alone"
         )
     if type(of) is not Space:
+        if hasattr(type(y), "magnitude"):
+            return "return y.magnitude, the number of this quantity without its unit"
         constant = "a comparison has no derivative: return the number that is compared"
         return constant if kind_of(y) == "bool" else "return a number, as np.sum(...) gives"
     if of.size != 1:

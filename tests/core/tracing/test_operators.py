@@ -240,3 +240,16 @@ def test_attributes_of_an_array_itself_are_not_those_of_a_traced_one():
     with pytest.raises(AttributeError, match="has no attribute 'other'"):
         vjp(lambda x: x * x.other, x)
     assert vjp(lambda x: x * 2.0 if hasattr(x, "other") else x * 3.0, x)[0].tolist() == [3.0, 3.0]
+
+
+def test_a_traced_array_knows_the_namespace_of_the_array_api_standard():
+    def f(x):
+        xp = x.__array_namespace__(api_version="2023.12")
+        return xp.sum(xp.exp(x) * x)
+
+    x = np.array([0.5, -1.0])
+    for slope in (grad(f), grad(lambda x: jvp(f, (x,), (np.ones(2),))[0])):
+        np.testing.assert_allclose(slope(x), np.exp(x) * (1.0 + x), rtol=1e-15)
+    compiled = pytest.importorskip("chainrules_compile").compile(grad(f), strict=True)
+    np.testing.assert_allclose(compiled(x), np.exp(x) * (1.0 + x), rtol=1e-15)
+    assert grad(lambda x: x * (not hasattr(x, "__array_namespace__")))(2.0) == 1.0

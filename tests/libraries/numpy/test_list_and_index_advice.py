@@ -186,6 +186,13 @@ WRITTEN = {
     "def g(y, x):\n    np.sin(x, out=y)\ny = np.ones(4)\n«»\ng(y, x)": (
         f"write «{TRACED}» before g {GIVEN}"
     ),
+    "class S: w = x\ndef g(s):\n    y = np.ones(4)\n    «»\n    y[0] = np.sum(\n    s.w)\n"
+    "    return y\ny = g(S())": (
+        "write «y = y + np.zeros_like(np.sum(s.w), shape=y.shape)» before it is written to"
+    ),
+    "y = np.zeros(4)\ndef g(w):\n    «»\n    y[:2] += w\ng(x[:2])": (
+        "write «nonlocal y; y = y + np.zeros_like(w, shape=y.shape)» before it is written to"
+    ),
 }
 """Programs that write into y, and what is written in place of their part in «»."""
 
@@ -379,6 +386,14 @@ def matrix(x):
 def item(x):
     return x.item(0)
 
+def wrapped(draw):
+    return lambda *given: draw(*given)
+
+normal = wrapped(np.random.normal)
+
+def do(name, *given):
+    return globals()[name](*given)
+
 def distances(x):
     from scipy.spatial.distance import cdist
     return np.sum(cdist(x[:, None], x[:2, None]) ** 3)
@@ -504,6 +519,12 @@ def test_a_function_that_is_called_as_a_method_is_no_array(lib):
     with pytest.raises(ChainRulesError, match=r"item\(\) of a traced") as caught:
         grad(lambda x: lib.item(x))(W)
     assert "op = primitive(lambda x: lib.item(x))" in str(caught.value)
+
+
+def test_a_draw_by_a_package_is_met_in_words(lib):
+    write = r"use loc \+ scale \* rng\.standard_normal\(size\), of its loc, scale, size"
+    with pytest.raises(ChainRulesError, match=write):
+        grad(lambda x: lib.do("normal", x[0], 1.0))(W)
 
 
 def test_an_array_that_arguments_pass_on_keeps_their_dtype():
