@@ -117,6 +117,10 @@ DISTRIBUTIONS: dict[str, Case] = {
         math.sqrt(math.pi / 2) ** 3,
     ),
     "pareto.ppf": (lambda q: stats.pareto.ppf(q, 2.0), 1e-17, 0.5, 0.75, 1.875),
+    "pareto.ppf at 0": (lambda q: stats.pareto.ppf(q, 2.0), 0.0, 0.5, 0.75, 1.875),
+    "powerlaw.isf at 0": (lambda q: stats.powerlaw.isf(q, 2.0), 0.0, -0.5, -0.25, -0.375),
+    "expon.isf in its location": (lambda m: stats.expon.isf(1.0, m), 0.3, 1.0, 0.0),
+    "uniform.ppf in its scale": (lambda s: stats.uniform.ppf(1.0, 0.3, s), 2.0, 1.0, 0.0),
     "powerlaw.isf": (lambda q: stats.powerlaw.isf(q, 2.0), 1e-17, -0.5, -0.25, -0.375),
     "halfnorm.ppf in its location": (lambda m: stats.halfnorm.ppf(1e-17, m), 0.0, 1.0, 0.0),
     "vonmises_line.ppf in its location": (

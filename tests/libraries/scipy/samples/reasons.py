@@ -178,9 +178,12 @@ NOT_DIFFERENTIABLE = {
         *("stats.Uniform", "stats.Binomial", "stats.Logistic", "stats.abs", "stats.exp"),
         *("stats.log", "stats.make_distribution", "stats.truncate"),
     ),
+    "differentiated in values alone: the refusal says what to write": (
+        *("interpolate.BarycentricInterpolator", "interpolate.Rbf"),
+    ),
     "FITPACK's, fits, and other bases: the refusal says what to write": (
-        *("interpolate.make_lsq_spline", "interpolate.make_smoothing_spline", "interpolate.Rbf"),
-        *("interpolate.BarycentricInterpolator", "interpolate.barycentric_interpolate"),
+        *("interpolate.make_lsq_spline", "interpolate.make_smoothing_spline"),
+        "interpolate.barycentric_interpolate",
         *("interpolate.BPoly", "interpolate.NdBSpline", "interpolate.NdPPoly"),
         *("interpolate.spalde", "interpolate.splprep", "interpolate.sproot", "interpolate.splrep"),
         *(
