@@ -37,7 +37,6 @@ from chainrules_py.extend import (
     name_of,
     number_home,
     parts_of,
-    primal_of,
     see,
     type_info,
     unbind,
@@ -182,9 +181,6 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
                 after=tuple(call.after),
             )
         return Resolved(None, operands, options, lambda: called_beside(home, call))
-    primal = primal_of(f)
-    if primal is not None:
-        return Resolved(primal, *primal.normalise(operands, options))
     if not callable(f):
         raise NoRuleError(f"{name_of(f)} cannot be called, so that there is nothing to export")
     return Resolved(None, operands, options, lambda: f(*operands, **options))

@@ -82,8 +82,9 @@ class Tape(HasGradients):
         order. This tape keeps all values that it records, shows them, and is persistent.
     guard : {"lock", "sample", "full", "off"}
         How the tape detects writes to the arrays that the gradient depends on before the gradient
-        is computed. "lock" makes them read-only meanwhile and compares a sample of 64 elements;
-        "sample" compares the sample only; "full" compares all bytes; "off" does not check.
+        is computed. "lock" makes them read-only meanwhile, and compares those of up to 64
+        elements; views made before can still be written to. "sample" compares 64 elements of
+        each; "full" compares all bytes; "off" does not check.
 
     Examples
     --------

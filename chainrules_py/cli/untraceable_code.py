@@ -259,14 +259,6 @@ def _is_literal(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant)
 
 
-def _is_list(node: ast.AST) -> bool:
-    return isinstance(node, (ast.List, ast.Tuple, ast.ListComp))
-
-
-def _options(call: ast.Call) -> set[str | None]:
-    return {each.arg for each in call.keywords}
-
-
 def _first(line: ReadLine) -> ast.expr | None:
     """Return the first argument, or None if none is written by its place."""
     return next((arg for arg in line.node.args if not isinstance(arg, ast.Starred)), None)

@@ -45,6 +45,24 @@ class _Frule:
     ``y, y_dot = frule((x_dot, ...), f, x, ..., **options)``, with exactly one tangent per operand.
     With a `Config` before ``f``, rules that require the engine are found as well.
 
+    Parameters
+    ----------
+    tangents : tuple
+        One tangent per operand.
+    f : callable
+        The function.
+    *operands
+        Its operands, by position.
+    **options
+        Its options.
+
+    Returns
+    -------
+    y
+        The value.
+    y_dot
+        Its tangent.
+
     Raises
     ------
     NoRuleError
@@ -94,9 +112,24 @@ class _Frule:
 class _Rrule:
     """Compute value and pullback of a function that has a rule.
 
-    ``y, pullback = rrule(f, x, ..., **options)``; ``pullback(y_bar)`` returns a tuple with one
-    cotangent per operand, even for one operand. With a `Config` before ``f``, rules that require
+    ``y, pullback = rrule(f, x, ..., **options)``. With a `Config` before ``f``, rules that require
     the engine are found as well.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *operands
+        Its operands, by position.
+    **options
+        Its options.
+
+    Returns
+    -------
+    y
+        The value.
+    pullback : callable
+        ``pullback(y_bar)`` returns a tuple with one cotangent per operand, even for one operand.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Dispatch by type: one small table per function, with a flat cache in front.
 
-plum compares signatures where the order of classes is not sufficient. Its import is slow, so it is
-deferred until it is needed.
+Signatures are ordered by the order of their classes, as plum orders them. plum itself decides which
+annotations can be dispatched on; its import is slow, so it is deferred until it is needed.
 """
 
 from __future__ import annotations
@@ -128,28 +128,14 @@ class MethodTable(Generic[T]):
         return value
 
     def _solve(self, target: tuple[type, ...]) -> tuple[tuple[Any, ...], T] | None:
-        fitting, certain = self._fitting(target)
+        """Return the best match and its signature, or None; raise if several match equally well."""
+        fitting = self._fitting(target)
         if not fitting:
             return None
-        if len(fitting) == 1 and certain:
-            return _shown(fitting[0])
-        if certain:  # the order of classes decides; plum costs 110 ms and 430 modules
-            return self._only(list(map(_shown, _narrowest(fitting))), target)
-        import plum
-
-        solver, values = self._build(plum, fitting)
-        try:
-            method, _ = solver.resolve_method(plum.Signature(*target))
-        except plum.NotFoundLookupError:
-            return None
-        except plum.AmbiguousLookupError as error:
-            return self._only([values[m.implementation] for m in error.methods], target)
-        return self._only([values[method]], target)
-
-    def _only(
-        self, found: list[tuple[tuple[Any, ...], T]], target: tuple[type, ...]
-    ) -> tuple[tuple[Any, ...], T]:
-        """Return the match if there is only one; raise if several match equally well."""
+        found = [
+            (signature if varargs is None else (*signature, varargs), value)
+            for signature, varargs, _, value in _narrowest(fitting)
+        ]
         if len(found) == 1:
             return found[0]
         shown = ", ".join(cls.__qualname__ for cls in target)
@@ -157,60 +143,30 @@ class MethodTable(Generic[T]):
         raise AmbiguousRuleError(
             f"{self.name}({shown}) is ambiguous between\n  {', '.join(each)}\n"
             f"  write one for ({shown})"
-        ) from None
+        )
 
-    def _fitting(
-        self, target: tuple[type, ...]
-    ) -> tuple[list[tuple[tuple[Any, ...], Any, int, T]], bool]:
-        """Return the matching entries, and whether they are certain; if not, plum compares them."""
-        # plum keeps one method per signature: of equal signatures, only the highest layer is used.
+    def _fitting(self, target: tuple[type, ...]) -> list[tuple[tuple[Any, ...], Any, int, T]]:
+        """Return the matching entries; of equal signatures, only that of the highest layer."""
         best: dict[Any, tuple[tuple[Any, ...], Any, int, T]] = {}
-        all_certain = True
         for (signature, varargs, layer), value in list(self.methods.items()):
             rest = len(target) - len(signature)
             if rest < 0 or (rest and varargs is None):
                 continue
-            accepted = list(map(_accepts, (*signature, *[varargs] * rest), target))
-            if False not in accepted:
-                all_certain = all_certain and None not in accepted
+            if all(map(_accepts, (*signature, *[varargs] * rest), target)):
                 rank = layer if isinstance(layer, int) else layer_of(layer)
                 key = signature, varargs
                 if key not in best or best[key][2] <= rank:
                     best[key] = signature, varargs, rank, value
-        return list(best.values()), all_certain
-
-    def _build(self, plum: Any, fitting: list[Any]) -> tuple[Any, dict[Any, Any]]:
-        def declaration(*operands: Any) -> None: ...
-
-        declaration.__name__ = self.name
-        solver = plum.Function(declaration)
-        values: dict[Any, Any] = {}
-        for signature, varargs, layer, value in fitting:
-            # A new function per entry: plum returns it, and reads no defaults from it.
-            method = types.FunctionType(declaration.__code__, {}, self.name)
-            keywords = {} if varargs is None else {"varargs": varargs}
-            solver.register(method, plum.Signature(*signature, precedence=layer, **keywords))
-            values[method] = _shown((signature, varargs, layer, value))
-        return solver, values
+        return list(best.values())
 
 
-def _accepts(annotation: Any, cls: type) -> bool | None:
-    """Return whether instances of a class match an annotation; None if only plum can decide."""
-    if annotation is Any:
-        return True
-    try:
-        return issubclass(cls, annotation)
-    except TypeError:
-        return None
-
-
-def _shown(entry: tuple[tuple[Any, ...], Any, int, T]) -> tuple[tuple[Any, ...], T]:
-    signature, varargs, _, value = entry
-    return signature if varargs is None else (*signature, varargs), value
+def _accepts(annotation: Any, cls: type) -> bool:
+    """Return whether instances of a class match an annotation."""
+    return annotation is Any or issubclass(cls, annotation)
 
 
 def _narrowest(fitting: list[Any]) -> list[Any]:
-    """Select entries as plum does, by the order of classes."""
+    """Select entries by the order of classes, as plum does."""
     best = [a for a in fitting if not any([_within(b, a) and not _within(a, b) for b in fitting])]
     top = max([layer for _, _, layer, _ in best])
     return best if [entry[2] for entry in best].count(top) > 1 else [e for e in best if e[2] == top]

@@ -25,19 +25,15 @@ def normalise_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -
     """
     if isinstance(f, Primitive):
         return f, *f.normalise(operands, options), None
-    primal = primal_of(f)
-    if primal is None:
+    if primal_of(f) is None:
         plugins.see(f, map(type, operands))
-        primal = primal_of(f)
     home = dispatch_types.number_home(f)
     if home is not None and all(type_info(type(x)).is_python_number for x in operands):
         operands = tuple([scalar_at_home(x, home) for x in operands])
     row = aliases.get(f) if isinstance(f, Hashable) else None
-    if row is not None:
-        return _by_row(f, row, operands, options)
-    if primal is None:
+    if row is None:
         raise NoRuleError(missing_rule(f, tuple(map(type, operands))))
-    return primal, *primal.normalise(operands, options), f
+    return _by_row(f, row, operands, options)
 
 
 def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -45,7 +45,6 @@ Types: TypeAlias = tuple[Any, ...] | None
 """Dispatch types of a rule in place of annotations: one per operand, or None."""
 Batched: TypeAlias = Literal[True, False, "broadcast"]
 Rewrite: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
-_SEEN = "ufunc", "_ArrayFunctionDispatcher"
 
 
 def scalar_rule(
@@ -552,8 +551,8 @@ def find_primal(
             f"{constructor}({name}){at}: {name} is differentiable without a rule, by the rules "
             f"of what it is made of; leave this rule out"
         )
-    kind = type(f)  # NumPy's protocols see calls of its ufuncs, and of its overridable functions
-    if kind.__module__.partition(".")[0] == "numpy" and kind.__name__ in _SEEN:
+    kind = type(f)
+    if kind.__module__.partition(".")[0] == "numpy" and kind.__name__ == "ufunc":
         return declare(f)
     write = f"@primitive above {name} ({where_defined(f)})"
     if not isinstance(f, (FunctionType, MethodType)) or "site-packages" in write:

@@ -57,7 +57,9 @@ def missing_rule(f: Any, operands: tuple[type, ...], mode: str | None = None) ->
         for cls, said in _NO_NUMBERS.items()
         if any(
             issubclass(c, cls)
-            and all(_accepts((*s.signature, *[s.varargs] * (i + 1))[i], c) is False for s in known)
+            and not any(
+                _accepts((*s.signature, *[s.varargs or object] * (i + 1))[i], c) for s in known
+            )
             for i, c in enumerate(operands)
         )
     ]

@@ -31,8 +31,6 @@ from chainrules_py.values.caches import named
 
 stated: weakref.WeakKeyDictionary[Primitive[..., Any], None] = weakref.WeakKeyDictionary()
 """The primals that have statements, in order of their first statement."""
-_declared: dict[Any, Primitive[..., Any]] = {}
-"""The primitive of each library function passed to `declare`."""
 _asked: weakref.WeakSet[Primitive[..., Any]] = weakref.WeakSet()
 """The primals whose rules have been looked up."""
 named.append(Primitive)
@@ -263,36 +261,30 @@ def primal_of(f: Any) -> Primitive[..., Any] | None:
         return f
     try:
         row = aliases.get(f)
-        if row is not None:
-            return row.operation if isinstance(row.operation, Primitive) else None
-        return _declared.get(f)
     except TypeError:  # unhashable
         return None
+    return row.operation if row is not None and isinstance(row.operation, Primitive) else None
 
 
 def declare(f: Callable[..., Any]) -> Primitive[..., Any]:
-    """Declare a primitive for a function whose calls reach the operands by NumPy's protocols.
+    """Declare a primitive for a ufunc, whose calls reach the operands by NumPy's protocol.
 
-    If a ufunc already has an alias, the alias still applies to types without a rule.
+    If it already has an alias, the alias still applies to types without a rule.
     """
     with lock:
-        found = _declared.get(f)
+        found = primal_of(f)
         if found is None:
             composite = aliases.get(f)
-            if not hasattr(f, "nin"):
-                found = Primitive(f)
-            else:  # a ufunc: its operands do not include those for the result
-                found = primitive(
-                    of_operands(f, None if composite is None else composite.operation)
-                )
-                names = dict.fromkeys(found.operands)
-                aliases[f] = alias(
-                    f,
-                    to=found,
-                    parameters=names | UFUNC_KEYWORDS,
-                    refuse=tuple(UFUNC_KEYWORDS),
-                    positional=tuple(names),
-                )
+            # Its operands do not include those for the result.
+            found = primitive(of_operands(f, None if composite is None else composite.operation))
+            names = dict.fromkeys(found.operands)
+            aliases[f] = alias(
+                f,
+                to=found,
+                parameters=names | UFUNC_KEYWORDS,
+                refuse=tuple(UFUNC_KEYWORDS),
+                positional=tuple(names),
+            )
             found.opaque = composite is None
             if composite is not None:
                 anything = (object,) * len(found.operands)
@@ -300,7 +292,6 @@ def declare(f: Callable[..., Any]) -> Primitive[..., Any]:
                 enter(Statement(found, anything, None, Source.function(composite.operation), None))
                 for each in on_change:
                     each()
-            _declared[f] = found
             invalidate()  # f itself may have been looked up
         return found
 

@@ -25,7 +25,7 @@ class Rows(Summand):
     Parameters
     ----------
     indices : array of integers
-        With one axis; none is negative.
+        With one axis; none may be negative, which is not checked.
     rows : array
         One row per index, along the first axis.
     of : array or Space

@@ -109,4 +109,4 @@ def _same(tangent: Any) -> Any:
 
 
 identity = LinearMap(_same, _same)
-"""The identity map."""
+"""The identity map: ``identity(x_dot)`` returns the tangent x_dot, its pull the cotangent."""

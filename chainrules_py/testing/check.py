@@ -132,7 +132,7 @@ def check_rule(
         False at a kink, where finite differences are meaningless.
     thorough : bool
         Whether to also run the checks of `THOROUGH`, and to check every direction. Without it, the
-        rule of a function of one array of three numbers is checked in 60 calls of f.
+        rule of a function of one array of three numbers is checked in at most 60 calls of f.
     budget : int or float, optional
         The most calls of f, or seconds if it is a float. Checks for which none are left are not
         tried, and the report lists them. The diagnosis of a mistake does not count.

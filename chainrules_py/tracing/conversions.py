@@ -130,8 +130,6 @@ class PythonProtocols(Tracer):
             return format(self.__payload__, spec)
         if not spec:
             return str(self)
-        if getattr(self, "shape", ()):
-            return format(untraced(self), spec)  # raises, as for any array
         line = Line(caller())
         fact = f"cannot format {picture(self)} by {spec!r}: what reads the text gets a constant"
         write = f"write {{ignore_derivatives({line.argument}):{spec}}}"

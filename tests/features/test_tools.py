@@ -381,6 +381,10 @@ FORMULAS = {
     "tensordot": ("tensordot(S, y_bar, axes=1)", np.dot),
     "vecdot": ("vecdot(S, y_bar)", np.dot),
     "inner": ("inner(y_bar, S)", np.dot),
+    "a sign, a sum and a tuple": (
+        "-permute_dims(y_bar + 2.0 * y_bar, axes=(0,))",
+        lambda s, x: -3 * x,
+    ),
 }
 
 

@@ -67,7 +67,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     Raises
     ------
     NoRuleError
-        If f cannot be called; when it is differentiated, if no rule applies.
+        When the result is called, if f cannot be called; when it is differentiated, if no rule
+        applies.
 
     Notes
     -----

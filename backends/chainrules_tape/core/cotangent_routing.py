@@ -191,8 +191,6 @@ def parents(links: Any) -> tuple[int, ...]:
     if type(links) is float:
         both = int(links)
         return both >> _BITS, both & (1 << _BITS) - 1
-    if links is None:
-        return ()
     if type(links) is int:
         return (links,)
     if type(links) is dict:

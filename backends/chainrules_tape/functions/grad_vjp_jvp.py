@@ -317,7 +317,11 @@ def value_and_grad(
 ) -> Callable[..., Any]:
     """Return a function that computes the value of f together with its gradient; see `grad`.
 
-    With ``has_aux`` the value is ``(result, aux)``.
+    Returns
+    -------
+    callable
+        Takes the arguments of f and returns ``(value, gradient)``; with ``has_aux`` the value is
+        ``(result, aux)``.
 
     Examples
     --------
@@ -463,8 +467,9 @@ def grad(
         values.
     guard : {"lock", "sample", "full", "off"}
         How to detect writes to the arrays that the gradient depends on before it is computed.
-        "lock" makes them read-only meanwhile and compares a sample of 64 elements; "sample"
-        compares the sample only; "full" compares all bytes; "off" does not check.
+        "lock" makes them read-only meanwhile, and compares those of up to 64 elements; views made
+        before can still be written to. "sample" compares 64 elements of each; "full" compares all
+        bytes; "off" does not check.
     unused : {"warn", "zero", "none", "raise"}
         The gradient in an argument, or a leaf of one, that the result does not depend on. "warn"
         gives a dense zero, with a warning if the result depends on no argument; "zero" gives a

@@ -27,8 +27,8 @@ def no_record() -> Iterator[None]:
     Raises
     ------
     TracerError
-        In forward mode and in a Taylor series, whose tangents already exist, and in a function that
-        JAX traces: `chainrules_tape.stop_gradient` makes single values constant everywhere.
+        In `jvp` and in a Taylor series, whose tangents already exist, and in a function that JAX
+        traces: `chainrules_tape.stop_gradient` makes single values constant everywhere.
     MutationError
         If the block writes to a value that the gradient goes through: its other elements would lose
         their gradient.

@@ -164,14 +164,6 @@ def _quotient(x: Any, y: Any) -> Any:
     return z
 
 
-def _along(x: Any, factor: Any, start: Any) -> Any:
-    """Integrate ``y' = factor x'`` from a start."""
-    y, slope = _new(start, x), _times_place(x)
-    for k in range(1, len(x)):
-        y[k] = _dot(slope, factor, 1, k, k) / k
-    return y
-
-
 def _exponential(x: Any, start: Any = None) -> Any:
     y, slope = _new(v.exp(x[0]), x), _times_place(x)
     for k in range(1, len(x)):

@@ -97,7 +97,7 @@ def export(f: Callable[..., Any], /) -> Exported:
     Raises
     ------
     NoRuleError
-        If f cannot be called; when it is called, if no rule applies.
+        When the result is called, if f cannot be called or no rule applies.
 
     Notes
     -----

@@ -141,7 +141,9 @@ class Alias:
         rename, refuse, parameters, positional = self._given
         native, operation, lower, gather = self.native, self.operation, self.lower, self.gather
         of_static = getattr(lower.get(gather or ""), "place", None) is as_option
-        self.gathers_lists = gather is not None and not of_static and _variadic_of(native) == gather
+        gathers = gather is not None and not of_static
+        # A list in it is an ordinary argument.
+        self.gathers_lists = gathers and parameters_of(native).variadic == gather
         self.parameters = parameters_of(
             operation.__wrapped__ if isinstance(operation, Primitive) else operation
         )
@@ -278,22 +280,9 @@ class Alias:
         )
         for name in lowered:
             self.lower[name](call, given[name])
-        operation = self.operation
-        if (
-            call.operation is operation
-            and isinstance(operation, Primitive)
-            and not operation.variadic
-        ):
-            known = {*call.operands, *self.parameters.defaults}
-            missing = [n for n in operation.operands if n not in known]
-            if missing and self.fewer is not None:
-                call.operation = self.fewer
-            elif missing:
-                raise TypeError(
-                    f"{self.__name__}() of a traced value misses {', '.join(missing)}: it is the "
-                    f"operation {operation.__name__}({', '.join(operation.operands)}) here, and "
-                    f"nothing else"
-                )
+        operation: Any = self.operation  # a primitive, where there is an operation for fewer
+        if self.fewer is not None and len(call.operands) < len(operation.operands):
+            call.operation = self.fewer
         return call
 
     def _renamed(self, given: dict[str, Any]) -> Call:
@@ -324,14 +313,6 @@ def _is_default(value: Any, default: Any) -> bool:
     if value is default:
         return True
     return isinstance(value, (bool, int, str)) and type(value) is type(default) and value == default
-
-
-def _variadic_of(native: Callable[..., Any]) -> str | None:
-    """Return a function's ``*parameter`` or None; a list in it is an ordinary argument."""
-    try:
-        return parameters_of(native).variadic
-    except RuleError:
-        return None
 
 
 def _parameters(
@@ -391,9 +372,6 @@ class Contested(Alias):
         """The operation: raises, as no package has precedence."""
         places = {p: where_defined(r.operation) for p, r in packages_about(self.native).items()}
         raise AmbiguousRuleError(contested(self.__name__, places))
-
-    def __repr__(self) -> str:
-        return f"<rows of {' and '.join(packages_about(self.native))} for {self.__name__}>"
 
 
 def _enter(row: Alias) -> None:

@@ -99,6 +99,7 @@ def times_adjoint(b_bar, y, vector):
 
 
 def as_given(y, vector):
+    """Return a matrix of one column as the vector, or batch of vectors, that was given."""
     return squeeze(y, axis=-1) if vector else y
 
 
