@@ -7,19 +7,16 @@ import types
 from traceback import walk_tb
 
 from chainrules_compile.errors import RecordingError
-from chainrules_py import ChainRulesError
 from chainrules_py.extend import is_library
 
 
 def blame(error: BaseException, said: list[BaseException]) -> None:
-    """Raise the recording error that a library wrapped, or set it as the cause of the error.
+    """Set a recording error as the cause of the error that a library raised instead.
 
     C code may go on after a recording error, and raise another error.
     """
     if not said or isinstance(error, RecordingError) or any([x is error for x in said]):
         return
-    if isinstance(error, ChainRulesError):
-        raise said[-1] from error
     if error.__cause__ is None:
         error.__cause__ = said[0]
 

@@ -86,8 +86,5 @@ class Miss:
 
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        return "MISS"
-
 
 MISS: Final = Miss()

@@ -71,11 +71,6 @@ def block_of_rows(x: Any, *, first: int, last: int) -> Any:
     return np.ascontiguousarray(x)[first:last]
 
 
-def part_of_rows(x: Any, *, first: int, last: int) -> Any:
-    """Return rows ``first`` to ``last - 1`` of an array as a view."""
-    return x[first:last]
-
-
 def stacked_parts(*parts: Any, back: bool) -> Any:
     """Return the array that `stacked_rows` gives, of some rows and an array of further rows."""
     *first, kept = parts

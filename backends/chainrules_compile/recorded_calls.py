@@ -16,12 +16,19 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.errors import RecordingError, Unfit, refused
-from chainrules_compile.internal_functions import Apart, Gathered, as_now, expect, expect_form
+from chainrules_compile.internal_functions import (
+    Apart,
+    Gathered,
+    as_now,
+    expect,
+    expect_form,
+    name_of,
+)
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.passes.analysis import call_of, changed, size, value_of
 from chainrules_compile.recorded_types import classes, has_form, is_foreign, opaque_class
 from chainrules_compile.recorded_values import CLASSES, Noted, Reading, holds_noted, plain, simple
-from chainrules_compile.recording_refusals import check_leaves, check_nothing, parts_of, recordable
+from chainrules_compile.recording_refusals import check_leaves, parts_of, recordable
 from chainrules_compile.scope import SMALL, constant_name, count_in
 from chainrules_py import Primitive
 from chainrules_py.extend import (
@@ -264,7 +271,10 @@ class Notes:
         if y is NotImplemented:
             return y
         if y is None:
-            check_nothing(function)
+            raise RecordingError(
+                f"{name_of(function)} gives nothing, so it writes somewhere, and a program would "
+                f"not: use what a function gives"
+            )
         args, keywords = operands, options
         taken = self._taken(operands, options) if taken is None else taken
         if taken is not None:
@@ -277,8 +287,6 @@ class Notes:
             places = tuple([self.operand(x) for x in args])
             values = Call(function, places, keywords, ()).values
         if not is_structure_type(cls):
-            if y is None:
-                return self.calls.append(call_of(function, places, keywords, (), values))
             if cls is bool or cls is int:
                 value = self._value(y, self._name(), None)
                 self.calls.append(call_of(function, places, keywords, (value,), values))

@@ -46,22 +46,6 @@ def of_library(function: Any) -> bool:
     return is_library(home) and not home.startswith("numpy")
 
 
-def check_nothing(function: Any) -> None:
-    """Raise for a function that returns None, unless it is an operation of this package.
-
-    Raises
-    ------
-    RecordingError
-        The message says what to write instead.
-    """
-    if is_ours(function):
-        return
-    raise RecordingError(
-        f"{name_of(function)} gives nothing, so it writes somewhere, and a program would not: "
-        f"use what a function gives"
-    )
-
-
 def parts_of(function: Any, y: Any) -> tuple[list[Any], TreeDef]:
     """Flatten the result of a call.
 
@@ -193,8 +177,6 @@ def defects() -> Iterator[None]:
     """
     try:
         yield
-    except ChainRulesError:
-        raise
     except _DEFECTS as error:
         raise Unfit(
             f"its calls were recorded, and could not be written ({type(error).__name__}: {error}), "

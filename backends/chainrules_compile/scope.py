@@ -115,8 +115,6 @@ def identifier(text: str) -> str:
     name = re.sub(r"\W", "_", unicodedata.normalize("NFKC", text))
     if not name.isidentifier():
         name = f"_{name}"
-    if not name.isidentifier():  # has letters that no identifier allows
-        name = re.sub(r"[^a-zA-Z0-9_]", "_", name)
     return f"{name}_" if keyword.iskeyword(name) or name in _OF_MODULES else name
 
 

@@ -18,6 +18,10 @@ class UnwritableError(Exception):
     """A call cannot be written in C, and stays a NumPy call."""
 
 
+UNWRITABLE = (UnwritableError, TypeError, ValueError)
+"""Exceptions of a lowering: the last two are raised for operands of an unexpected form."""
+
+
 @final
 class Buffer:
     """Contiguous memory, or the memory of an argument.
@@ -127,12 +131,10 @@ def spread(shape: Shape, strides: Shape, wanted: Shape) -> Shape:
 
     Raises
     ------
-    UnwritableError
+    UnwritableError, ValueError
         If it cannot be broadcast.
     """
     extra = len(wanted) - len(shape)
-    if extra < 0:
-        raise UnwritableError
     steps = [0] * extra
     for n, m, step in zip(shape, wanted[extra:], strides, strict=True):
         if n not in (1, m):
@@ -181,21 +183,6 @@ def axes_in_order(shape: Shape, strides: Shape) -> tuple[int, ...]:
     """Return the axes that are longer than one, largest stride first."""
     axes = [d for d, n in enumerate(shape) if n != 1]
     return tuple(sorted(axes, key=lambda d: -abs(strides[d])))
-
-
-def numpy_order(shape: Shape, strides: Shape) -> list[int]:
-    """Return the axes in the order of NumPy's iterator, innermost last."""
-    order: list[int] = []
-    for d in range(len(shape)):
-        if shape[d] == 1:
-            continue
-        place = len(order)
-        while place and strides[d] and strides[order[place - 1]]:
-            if abs(strides[order[place - 1]]) >= abs(strides[d]):
-                break
-            place -= 1
-        order.insert(place, d)
-    return order
 
 
 def strides_of(shape: Shape, layout: Any, dtype: np.dtype[Any]) -> Shape:

@@ -23,8 +23,6 @@ def gathered(s: Lowering, call: Call) -> View:
     """Lower the reading of an array by index arrays."""
     x, *arrays = call.operands
     (y,) = call.results
-    if not is_array(x):
-        raise UnwritableError
     pattern, indices = _indices(s, x, call.options["index"], arrays, form(y)[0])
     source, axis = _around(s.view(x), pattern)
     raw_type(source.dtype)
@@ -86,8 +84,6 @@ def _around(view: View, pattern: Any) -> tuple[View, int]:
     if any([type(kind) is int or kind is bool for kind in kinds]) or not view.size:
         raise UnwritableError
     holes = [i for i, entry in enumerate(pattern) if entry is Index.HOLE or entry == Index.HOLE]
-    if kinds.count(...) > 1:
-        raise UnwritableError
     entries = [_basic(entry) for entry in pattern]
     array, memory = view.shadow()
     found = array[tuple(entries)]

@@ -18,7 +18,6 @@ from chainrules_compile.c.buffers import (
     collapsed,
     contiguous,
     is_whole,
-    numpy_order,
     span_of,
     strides_of,
     together,
@@ -203,7 +202,7 @@ class Lowering:
 
         Raises
         ------
-        UnwritableError
+        UnwritableError, ValueError
             If there is none for these types.
         """
         if loop_of(ufunc, types) is None:
@@ -298,7 +297,8 @@ class Lowering:
 
     def _cast(self, given: Operand, dtype: np.dtype[Any], like: View) -> Operand:
         """Convert an operand to the dtype that a loop takes."""
-        out = self.new(like.shape, dtype, strides_like(like, dtype.itemsize))
+        steps = tuple([t // like.dtype.itemsize * dtype.itemsize for t in like.strides])
+        out = self.new(like.shape, dtype, steps)
         self.operate(Operation(out, [given], "{0}", types=(c_type(dtype),)), out.size)
         return argument(out, axes_in_order(out.shape, out.strides))
 
@@ -372,15 +372,6 @@ def c_or_raw(given: np.dtype[Any], wanted: np.dtype[Any]) -> None:
         raise UnwritableError  # NumPy handles values that do not fit
 
 
-def strides_like(view: View, step: int) -> Shape:
-    """Return contiguous strides in the order that NumPy's ufuncs give the result of an array."""
-    strides = [step] * len(view.shape)
-    for d in reversed(numpy_order(view.shape, view.strides)):
-        strides[d] = step
-        step *= view.shape[d]
-    return tuple(strides)
-
-
 @functools.lru_cache(maxsize=4096)
 def dense(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> bool:
     """Return whether an array covers its memory without gaps, from its first element on."""
@@ -444,7 +435,7 @@ def resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype[Any], ..
 
     Raises
     ------
-    UnwritableError
+    UnwritableError, TypeError, ValueError
         If there is no loop for the operands, or there are several results.
     """
     if ufunc.nout != 1 or ufunc.nin != len(kinds) or ufunc.signature is not None:
@@ -452,8 +443,5 @@ def resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype[Any], ..
     kinds = tuple([np.dtype(np.bool_) if kind is bool else kind for kind in kinds])
     if all([kind in (int, float) for kind in kinds]):
         kinds = tuple([np.dtype(kind) for kind in kinds])
-    try:
-        found: tuple[np.dtype[Any], ...] = ufunc.resolve_dtypes((*kinds, None))
-    except (TypeError, ValueError) as error:
-        raise UnwritableError from error
+    found: tuple[np.dtype[Any], ...] = ufunc.resolve_dtypes((*kinds, None))
     return found

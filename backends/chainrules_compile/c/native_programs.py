@@ -111,11 +111,14 @@ def _object(name: str, given: tuple[Any, ...], meanwhile: Any) -> Any:
 
 @functools.cache
 def loop_of(ufunc: np.ufunc, types: str) -> tuple[int, int] | None:
-    """Return the addresses of a ufunc's loop for types, and of its data; None if it has none."""
-    try:
-        i = [str(known) for known in ufunc.types].index(types)
-    except ValueError:
-        return None
+    """Return the addresses of a ufunc's loop for types, and of its data; None if it is missing.
+
+    Raises
+    ------
+    ValueError
+        If the ufunc does not have these types.
+    """
+    i = [str(known) for known in ufunc.types].index(types)
     # PyUFuncObject: the head of all objects, four ints, the addresses of loops, and of their data
     where = id(ufunc) + object.__basicsize__ + 4 * ctypes.sizeof(ctypes.c_int)
     functions, data = (ctypes.POINTER(ctypes.c_void_p) * 2).from_address(where)

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.c import native_programs
-from chainrules_compile.c.buffers import Buffer, Shape, UnwritableError, View, strides_of
+from chainrules_compile.c.buffers import (
+    UNWRITABLE,
+    Buffer,
+    Shape,
+    UnwritableError,
+    View,
+    strides_of,
+)
 from chainrules_compile.c.compilers import CompilerError
 from chainrules_compile.c.emit import emit
 from chainrules_compile.c.expression_text import headed
@@ -70,7 +77,7 @@ class Segment:
         mark = self.lowering.mark()
         try:
             lower(self.lowering, call)
-        except (UnwritableError, TypeError, ValueError):  # operands of an unexpected form
+        except UNWRITABLE:
             self.lowering.go_back(mark)
             return False
         self.calls.append(call)

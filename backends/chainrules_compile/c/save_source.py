@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.buffers import Buffer, UnwritableError, Version, View, contiguous
+from chainrules_compile.c.buffers import (
+    UNWRITABLE,
+    Buffer,
+    UnwritableError,
+    Version,
+    View,
+    contiguous,
+)
 from chainrules_compile.c.emit import emit
 from chainrules_compile.c.expression_text import c_type, headed, literal
 from chainrules_compile.c.function_lowerings import lower
@@ -57,7 +64,7 @@ class _Saving:
         for call in program.calls:
             try:
                 lower(lowering, call)
-            except UnwritableError:
+            except UNWRITABLE:
                 raise RecordingError(
                     f"{name_of(call.function)} is not written in C, so the program cannot be saved "
                     f"as C; {REMEDY}"
@@ -84,11 +91,6 @@ class _Saving:
         lowering = self.lowering
         if type(x) is Value:
             view = lowering.view(x)
-            if view.dtype.kind == "c":
-                raise RecordingError(
-                    f"the program gives {x!r}, which C has no numbers for; {REMEDY}"
-                )
-            c_type(view.dtype)
             own = lowering.new(view.shape, view.dtype)
             lowering.write(own, view)
             return own
@@ -188,11 +190,11 @@ def _source(saving: _Saving, name: str, text: str, work: int) -> str:
 
 def _loop(own: str, ufunc: np.ufunc, types: str) -> str:
     """Write a C function in place of a NumPy loop."""
-    if isinstance(ufunc, str):
-        raise RecordingError(f"{ufunc} of numbers is not written in C; {REMEDY}")
     given, _, result = types.partition("->")
-    kind = _SIZES.get(result)
-    if kind is None or set(given) != {result}:
+    kind, text, operands = _SIZES.get(result), _OPERATORS.get(ufunc.__name__, ""), range(ufunc.nin)
+    if ufunc in C_NAMES:
+        text = f"{C_NAMES[ufunc]}{{f}}({', '.join([f'{{{i}}}' for i in operands])})"
+    if kind is None or set(given) != {result} or not (text or ufunc is np.matmul):
         raise RecordingError(f"{ufunc.__name__} of {types} is not written in C; {REMEDY}")
     head = f"static void {own}(char** p, const I* n, const I* s, void* d) {{\n"
     if ufunc is np.matmul:
@@ -204,12 +206,6 @@ def _loop(own: str, ufunc: np.ufunc, types: str) -> str:
             f"    {kind} r = 0;\n    for (I j = 0; j < n[2]; j++) {each}\n"
             f"    AT({kind}, p[2] + i * s[7] + k * s[8]) = r;\n  }}\n}}"
         )
-    name, operands = C_NAMES.get(ufunc), range(ufunc.nin)
-    text = _OPERATORS.get(ufunc.__name__)
-    if name is not None:
-        text = f"{name}{{f}}({', '.join([f'{{{i}}}' for i in operands])})"
-    if text is None:
-        raise RecordingError(f"{ufunc.__name__} is not written in C; {REMEDY}")
     end = "f" if kind == "float" else ""
     places = [f"AT({kind}, p[{i}] + i * s[{i}])" for i in operands]
     out = f"AT({kind}, p[{ufunc.nin}] + i * s[{ufunc.nin}])"

@@ -7,34 +7,32 @@ alternates between two buffers.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 from typing import Any, final
 
 import numpy as np
 
 from chainrules_compile.c.buffers import (
+    UNWRITABLE,
     Shape,
     UnwritableError,
     View,
     contiguous,
     span_of,
-    strides_of,
 )
 from chainrules_compile.c.ctypes_calls import ARRAY, BOOL, FLOAT, LINE, SCALAR, Spec
 from chainrules_compile.c.emit import emit
 from chainrules_compile.c.function_lowerings import lower
-from chainrules_compile.c.item_builder import Lowering, dense, form
+from chainrules_compile.c.item_builder import Lowering, form
 from chainrules_compile.c.native_programs import loop_of, program
 from chainrules_compile.c.vector_math import text_of
 from chainrules_compile.loop_node import (
     Loop,
     block_of_rows,
-    part_of_rows,
     rows_of,
     stacked_parts,
     stacked_rows,
 )
-from chainrules_compile.passes.analysis import changed, is_contiguous
+from chainrules_compile.passes.analysis import changed
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_py.program import Call, Program, Value
 
@@ -61,9 +59,7 @@ class Turning:
         If a call of the body is not written in C, or an output is not an array or a number.
     """
 
-    def __init__(
-        self, call: Call, name: str, threads: int, lies: list[tuple[int, ...] | None]
-    ) -> None:
+    def __init__(self, call: Call, name: str, threads: int) -> None:
         self.name = name
         self.__name__ = name
         self.loop: Loop = call.function
@@ -73,18 +69,11 @@ class Turning:
         unfit = [x for x in body.outputs if type(x) is not Value or x.type is list]
         if unfit or body.constants:
             raise UnwritableError
-        same, first, each_of = loop.split(body.inputs)
-        self.lies = dict(zip(each_of, lies, strict=True))
+        same, first, _ = loop.split(body.inputs)
         given, begin, _ = loop.split(call.operands)
         for x, y in zip((*same, *first), (*given, *begin), strict=True):
             if type(y) is Value and (y.layout, y.shape, y.dtype) != (x.layout, x.shape, x.dtype):
                 raise UnwritableError
-        rows = [x for x in each_of if self.lies[x] is None]
-        if not all([x.layout is None or is_contiguous(x) for x in rows]):
-            raise UnwritableError  # rows are passed in C order
-        n = loop.carried
-        turning = zip(first, body.outputs[:n], call.results[:n], strict=True)
-        self.orders = [_order(*xs) for xs in (*turning, *[(x,) for x in body.outputs[n:]])]
         for each in body.calls:
             lower(self.lowering, each)
         self.views = self._outputs()
@@ -95,17 +84,14 @@ class Turning:
         self.text = f"/* {name}, loops: {names} */\n{vectors}\n{text}\n{self._driver()}\n"
 
     def _outputs(self) -> list[View]:
-        """Return the outputs of an iteration, each with its layout in a separate buffer."""
+        """Return the outputs of an iteration, each in C order in a separate buffer."""
         lowering, found, buffers = self.lowering, [], set()
-        for x, strides in zip(self.loop.body.outputs, self.orders, strict=True):
+        for x in self.loop.body.outputs:
             view = lowering.view(x)
             buffer = view.version.buffer
             own = not buffer.place and buffer not in buffers and view.is_whole
-            lies = view.in_c_order if strides is None else view.strides == strides
-            if not own or not lies:
-                copy = lowering.new(view.shape, view.dtype, strides)
-                lowering.write(copy, view)
-                view = copy
+            if not own or not view.in_c_order:
+                view = lowering.copy(view)
             buffers.add(view.version.buffer)
             found.append(view)
         return found
@@ -123,7 +109,7 @@ class Turning:
                 before.append(f"in[{places[x]}] = I[{j}];")
         for j, x in enumerate(each):
             if x in places:
-                row, k = self._strides(x)[0], len(same) + len(carried) + j
+                row, k = self._of_rows(*form(x)).strides[0], len(same) + len(carried) + j
                 turn = f"({turns - 1} - t)" if loop.backwards[j] else "t"
                 inside.append(f"in[{places[x]}] = I[{k}] + {turn} * {row}L;")
         for j in range(len(self.views)):
@@ -149,20 +135,15 @@ class Turning:
         ]
         return "\n".join(lines)
 
-    def _strides(self, x: Value) -> tuple[int, ...]:
-        """Return the strides of the array of all rows."""
-        shape, dtype = form(x)
-        return self.lies[x] or contiguous((self.loop.turns, *shape), dtype.itemsize)
-
     def call(self, library: Any) -> Call:
         """Return the call of the function."""
         call, loop, lowering = self.rewritten, self.loop, self.lowering
         same, carried, each = loop.split(loop.body.inputs)
         inputs = [spec_of(x, lowering.view(x)) for x in (*same, *carried)]
-        inputs += [self._of_rows(*form(x), self._strides(x)) for x in each]
+        inputs += [self._of_rows(*form(x)) for x in each]
         pairs = enumerate(zip(call.results, self.views, strict=True))
         outputs = [
-            spec_of(y, view) if j < len(carried) else self._of_rows(*self._kept(view))
+            spec_of(y, view) if j < len(carried) else self._of_rows(view.shape, view.dtype)
             for j, (y, view) in pairs
         ]
         loops = [found for key in lowering.loops if (found := loop_of(*key)) is not None]
@@ -173,45 +154,11 @@ class Turning:
             results = (*results, Value(f"{self.name}_fits", bool))
         return Call(run, call.operands, {}, results)
 
-    @staticmethod
-    def _kept(view: View) -> tuple[Shape, np.dtype[Any], Shape]:
-        """Return the shape, dtype and strides (if not in C order) of the array of kept rows."""
-        rows = (view.size * view.dtype.itemsize, *view.strides)
-        return view.shape, view.dtype, () if view.in_c_order else rows
-
-    def _of_rows(self, shape: Shape, dtype: np.dtype[Any], lies: Shape) -> Spec:
+    def _of_rows(self, shape: Shape, dtype: np.dtype[Any]) -> Spec:
+        """Return the description of the array of all rows, in C order."""
         whole = (self.loop.turns, *shape)
-        strides = lies or contiguous(whole, dtype.itemsize)
+        strides = contiguous(whole, dtype.itemsize)
         return Spec(ARRAY, dtype, whole, strides, *span_of(whole, strides, dtype))
-
-
-def _lies(made: Mapping[Value, Call], rows: Value) -> Shape | None:
-    """Return the strides of an array of rows that is not in C order; otherwise None."""
-    (x,) = made[rows].operands
-    if not isinstance(x, Value) or x.layout is None or is_contiguous(x):
-        return None
-    try:
-        shape, dtype = form(x)
-        return strides_of(shape, x.layout, dtype)
-    except UnwritableError:
-        return None
-
-
-def _order(*xs: Value) -> Shape | None:
-    """Return the strides of a carried value; None for numbers, and for arrays in C order.
-
-    Raises
-    ------
-    UnwritableError
-        If the strides differ, or have gaps.
-    """
-    if all([x.layout is None or is_contiguous(x) for x in xs]):
-        return None
-    shape, dtype = form(xs[0])
-    strides = {strides_of(shape, x.layout, dtype) for x in xs}
-    if len(strides) > 1 or not dense(shape, *strides, dtype):
-        raise UnwritableError
-    return strides.pop()
 
 
 def spec_of(x: Value, view: View) -> Spec:
@@ -225,15 +172,10 @@ def spec_of(x: Value, view: View) -> Spec:
 def with_turnings(whole: Program, threads: int) -> Program:
     """Return the program with C functions in place of loops, and arrays in place of their lists."""
     found: dict[int, Turning] = {}
-    made = whole.definitions()
     for i, call in enumerate(whole.calls):
-        if type(call.function) is Loop and are_rows(whole, call):
-            _, _, sequences = call.function.split(call.operands)
-            with contextlib.suppress(UnwritableError):
-                lies = [_lies(made, x) for x in sequences]
-                found[i] = Turning(call, f"loop{len(found)}", threads, lies)
-    if not found:
-        return whole
+        if type(call.function) is Loop:
+            with contextlib.suppress(*UNWRITABLE):
+                found[i] = Turning(call, f"loop{len(found)}", threads)
     calls: list[Call] = []
     arrays: dict[Value, Value] = {}
     for i, call in enumerate(whole.calls):
@@ -242,8 +184,7 @@ def with_turnings(whole: Program, threads: int) -> Program:
             (rows,) = call.results
             (x,) = call.operands
             arrays[rows] = Value(f"{rows.name}_rows", np.ndarray, memory=x)
-            part = block_of_rows if _lies(made, rows) is None else part_of_rows
-            calls.append(Call(part, call.operands, call.options, (arrays[rows],)))
+            calls.append(Call(block_of_rows, call.operands, call.options, (arrays[rows],)))
         elif i in found:
             calls.append(_rewritten(call, found[i], arrays))
         elif call.function is stacked_rows and call.operands[-1] in arrays:
@@ -264,15 +205,3 @@ def _rewritten(call: Call, turning: Turning, arrays: dict[Value, Value]) -> Call
     results = (*ends, *map(arrays.__getitem__, lists))
     turning.rewritten = Call(turning, operands, {}, results)
     return turning.rewritten
-
-
-def are_rows(whole: Program, call: Call) -> bool:
-    """Return whether the lists of a loop are rows of arrays, and can become arrays."""
-    loop: Loop = call.function
-    made, uses = whole.definitions(), whole.uses()
-    calls = (*whole.calls, Call(None, (), {}, ()))
-    _, _, rows = loop.split(call.operands)
-    users = [calls[i] for x in loop.outputs(call.results)[1] for i in uses[x]]
-    if not all([user.function is stacked_rows for user in users]):
-        return False
-    return all([x in made and made[x].function is rows_of for x in rows])

@@ -138,8 +138,6 @@ def replaced(call: Call, instead: Mapping[Value, Any]) -> Call:
             y = instead.get(x, x)
             if type(y) is Value:
                 values.append(y)
-            elif type(y) in _HOLDERS:
-                return call.replaced(instead)
             operands.append(y)
         elif cls in _HOLDERS:
             return call.replaced(instead)

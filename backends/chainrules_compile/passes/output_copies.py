@@ -68,7 +68,5 @@ def is_held(x: Any) -> bool:
 
 def _is_part(x: Value, root: Value) -> bool:
     """Return whether a view keeps much larger memory alive, or is broadcast."""
-    if x is root:
-        return False
     part, whole = size(x), size(root)
     return 2 * part <= whole or part > whole

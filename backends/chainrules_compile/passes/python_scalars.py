@@ -214,8 +214,6 @@ def wants(program: Program, uses: Any, i: int, x: Value) -> bool:
         return not (all(asked) and all(map(_is_number, call.operands)))
     if isinstance(f, np.ufunc):
         return not _is_doubles(call)
-    if f is np.array:  # it takes either class
-        return False
     if f in _STORES and len(call.operands) == 2:
         to, y = call.operands
         return y is not x or to is x or not is_array(to) or to.dtype != np.float64

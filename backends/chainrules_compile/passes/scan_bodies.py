@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 from chainrules_compile.loop_node import Loop
@@ -16,20 +15,9 @@ from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.slice_updates import with_parts
 from chainrules_py.program import Call, Program, Value
 
-Pass = Callable[[Program], Program]
-
 
 def with_own_turns(program: Program) -> Program:
     """Return the program with pruned loops, whose bodies have gone through the passes."""
-    return _with_turns(program, with_passes)
-
-
-def with_short_turns(program: Program) -> Program:
-    """Return the program with pruned loops, whose bodies do not write into operands."""
-    return _with_turns(program, with_few_passes)
-
-
-def _with_turns(program: Program, passes: Pass) -> Program:
     if Loop not in set(map(type, program.functions)):
         return program
     calls: list[Call] = []
@@ -38,13 +26,13 @@ def _with_turns(program: Program, passes: Pass) -> Program:
         if call.results and used.isdisjoint(call.results):
             continue
         if type(call.function) is Loop:
-            call = _pruned(call, used, passes)
+            call = _pruned(call, used)
         used.update(call.values)
         calls.append(call)
     return changed(program, calls=tuple(calls[::-1]))
 
 
-def _pruned(call: Call, used: set[Value], passes: Pass) -> Call:
+def _pruned(call: Call, used: set[Value]) -> Call:
     """Return the call of a loop without what neither the program nor another iteration uses."""
     loop: Any = call.function
     body: Program = loop.body
@@ -64,7 +52,7 @@ def _pruned(call: Call, used: set[Value], passes: Pass) -> Call:
         for i in more:
             goes_on[i] = True
     needed = [x in wanted for x in body.inputs]
-    turn = passes(changed(turn, inputs=_where(body.inputs, needed)))
+    turn = with_passes(changed(turn, inputs=_where(body.inputs, needed)))
     n = loop.same + loop.carried
     backwards = _where(loop.backwards, needed[n:])
     count = sum(needed[: loop.same])
@@ -90,8 +78,3 @@ def with_passes(turn: Program) -> Program:
     turn = with_own_turns(without_marks(simplified(turn)))
     turn = without_dead_code(turn)
     return with_buffers(with_own_outputs(without_dead_code(with_parts(turn))))
-
-
-def with_few_passes(turn: Program) -> Program:
-    """Apply to a loop body the passes that drop calls."""
-    return without_dead_code(with_short_turns(without_marks(simplified(turn))))

@@ -321,16 +321,11 @@ def _is_plain(x: Any) -> bool:
     return type(x) is Value or isinstance(x, (int, float, complex, np.generic))
 
 
-_OF_NUMBERS = frozenset((operator.add, operator.sub, operator.mul, operator.truediv, operator.pow))
-
-
 def _of_floats(call: Call) -> Call:
     """Return a call of an operator on floats with its integers converted to floats.
 
     Python would convert them in each call.
     """
-    if call.function not in _OF_NUMBERS or not any([type(x) is int for x in call.operands]):
-        return call
     xs = [float(x) if type(x) is int and abs(x) < 2**53 else x for x in call.operands]
     return call_of(call.function, tuple(xs), call.options, call.results, call.values)
 

@@ -325,9 +325,7 @@ def _finite(s: Speller, call: Call) -> str | None:
 @spells(sum_to)
 def _sum_to(s: Speller, call: Call) -> str | None:
     (x,) = call.operands
-    way = type_info(x.type).library.sums
-    if way is None:
-        return None
+    way: Any = type_info(x.type).library.sums
     result, shape = call.options["result"], call.options["shape"]
     return f"{s.scope.made(way, (result, shape), 'sum_to')}({s.text(x)})"
 
@@ -335,9 +333,7 @@ def _sum_to(s: Speller, call: Call) -> str | None:
 @spells(dot_to)
 def _dot_to(s: Speller, call: Call) -> str | None:
     x, y = call.operands
-    way = type_info(x.type).library.dots
-    if way is None:
-        return None
+    way: Any = type_info(x.type).library.dots
     result, shape = call.options["result"], call.options["shape"]
     alike = x.dtype == y.dtype in _FLOATS and x.shape == y.shape
     if alike and not shape and size(x) <= _LONG:

@@ -17,10 +17,8 @@ ASKING = frozenset((np.less, np.less_equal, np.greater, np.greater_equal, np.equ
 
 
 @functools.lru_cache(maxsize=1024)
-def takes_whole_numbers(function: Any) -> bool:
+def takes_whole_numbers(function: np.ufunc) -> bool:
     """Return whether a ufunc has loops with both floating and integer operands, as `np.ldexp`."""
-    if not isinstance(function, np.ufunc):
-        return False
     given = [{*kinds.partition("->")[0]} for kinds in function.types]
     return any([not chars.isdisjoint("efdgFDG") and chars & {*_WHOLE} for chars in given])
 

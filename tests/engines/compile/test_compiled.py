@@ -421,6 +421,7 @@ def test_compiled_functions_are_differentiated_and_compiled():
         (lambda x: x.fill(0.0), "written to"),
         (lambda x: x.__setitem__(0, 1.0), "written to"),
         (lambda x: np.add(x, 1.0, out=np.zeros(6)), "write into a plain array"),
+        (lambda x: (y := np.zeros(6), x + y, y.fill(1.0)), "after it was computed with"),
         (lambda x: x.tobytes(), "gives a bytes"),
         (lambda x: np.linalg.inv(np.c_[np.ones(6), x][:2]), r"np\.column_stack\(\[a, b\]\) for"),
     ],

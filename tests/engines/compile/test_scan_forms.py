@@ -100,6 +100,8 @@ CELLS: dict[str, Any] = {
     "a product": lambda x: lambda h, t: (np.sin(h) * x + t, None),
     "a result": lambda x: lambda h, t: (h * 0.5 + x * t, np.sum(h)),
     "results alone": lambda x: lambda h, t: (h * 0.5 + t, h * x),
+    "the row": lambda x: lambda h, t: (t * x, None),
+    "what it was": lambda x: lambda h, t: (h, h * x + t),
 }
 STARTS: dict[str, Any] = {
     "a float": 0.0,
@@ -121,7 +123,13 @@ MODES: dict[str, Any] = {
     "hessian": hessian,
     "twice": lambda f: grad(lambda x: np.sum(grad(f)(x) ** 2)),
 }
-QUICK = {("a sum", "gradient"), ("a result", "gradient"), ("results alone", "vjp")}
+QUICK = {
+    ("a sum", "gradient"),
+    ("a result", "gradient"),
+    ("results alone", "vjp"),
+    ("the row", "value"),
+    ("what it was", "gradient"),
+}
 CHANGING = [
     pytest.param(cell, mode, marks=[] if (cell, mode) in QUICK else [pytest.mark.slow])
     for cell in CELLS

@@ -464,10 +464,14 @@ def test_numbers_of_python_s_and_their_errors():
     check(lambda x: np.sin(x) * x + np.float32(2.0), np.float32(0.3))
 
 
-def test_answers_are_guards():
-    def f(x):
-        return x * 2.0 + 1.0 if np.sum(x) > 0 else x * 3.0 - 1.0
-
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * 2.0 + 1.0 if np.sum(x) > 0 else x * 3.0 - 1.0,
+        lambda x: x * (2.0, 3.0)[np.sum(x[:1] > 0)] + 1.0,
+    ],
+)
+def test_answers_are_guards(f):
     g = compiled(f)
     x = RNG.standard_normal(9) + 3
     for y in (x, -x, x, moved(x, 2.0)):

@@ -53,19 +53,30 @@ OPERATIONS = {
     "running": lambda a: (np.cumsum(a), np.cumsum(a, axis=0), np.cumsum(a[:, 0]), np.diff(a)),
     "extremes": lambda a: (np.max(a), np.max(a, axis=0), np.min(a, axis=1), np.ptp(a)),
     "einsum": lambda a: (np.einsum("ij,ij->", a, a), np.einsum("ij,jk->ik", a, a)),
+    "einsum, one left out": lambda a: (
+        *[np.einsum(f"ij->{out}", a) for out in ("i", "j", "ji", "")],
+        *[np.einsum(f"ij,jk->{out}", a, a) for out in ("i", "k", "ki", "j", "kji")],
+    ),
     "stacks": lambda a: (np.stack([a, a]) @ a, np.sum(np.stack([a, a.T], axis=-1), axis=(0, 2))),
     "solutions": lambda a: (np.linalg.solve(a + EYE, a[:, 0]), np.linalg.inv(a + EYE)),
     "factors": lambda a: (np.linalg.cholesky(a @ a.T + EYE), np.linalg.slogdet(a + EYE)[1]),
     "loops": lambda a: (np.exp(a), np.sin(a), np.tanh(a), np.log(np.abs(a)), np.cbrt(a)),
     "loops of vectors": lambda a: (np.exp(a[0]), np.exp(a[::-1, 0]), np.log1p(a[1, ::-2] ** 2)),
     "loops of two": lambda a: (np.abs(a) ** 1.5, np.arctan2(a, a.T), np.logaddexp(a[0], a[:, 0])),
+    "loops of two types": lambda a: (
+        np.arctan2(a, np.arange(N)),
+        np.logaddexp(a.T.astype(np.float32), np.abs(a) + 0.1),
+    ),
     "operators": lambda a: (a * a[::-1], a / (a.T + 1e-3), a**3, np.sqrt(np.abs(a))),
     "sorts": lambda a: (np.sort(a), np.sort(a, axis=0), np.argsort(a, axis=1), np.sort(a[:, 0])),
     "convolutions": lambda a: (np.convolve(a[0], a[:, 0]), np.correlate(a[:, 0], a[:3, 0])),
     "covariances": lambda a: (np.kron(a[:2, :3], a[:, :2]), np.cov(a), np.median(a, axis=0)),
 }
 LIES = tuple(LAYOUTS.values())
-SAMPLE = ("norms", "variances", "tensordot", "loops", "loops of vectors")
+SAMPLE = (
+    *("norms", "variances", "tensordot", "loops", "loops of vectors"),
+    *("einsum, one left out", "loops of two types"),
+)
 
 
 def draws(dtype):

@@ -49,6 +49,7 @@ CASES = {
         RNG.standard_normal((2, 4)).astype(np.float32),
     ),
     "transposed": (lambda x, y: (x.T @ y, x[::2] + 1.0), *RNG.standard_normal((2, 4, 3))),
+    "products": (lambda x, y: (x @ y, x.T @ y, x @ y.T), *RNG.standard_normal((2, 50, 50))),
     "walk": (lambda x: hvp(walk, (x,), (np.ones(6),)), RNG.uniform(0.1, 0.3, 6)),
     "branching": (branching, np.ones(4)),
     "constant": (lambda x, int: (2.5, x, x > 0, int * x), np.array([1.0, -2.0]), 3.0),
