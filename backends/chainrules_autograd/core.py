@@ -9,6 +9,7 @@ import numpy as np
 
 import chainrules_tape as tape
 from chainrules_autograd.tree_map import conjugated, is_complex, leaves, tree_map
+from chainrules_py.extend import flatten, unflatten
 
 Function = Callable[..., Any]
 
@@ -92,14 +93,13 @@ class VSpace:
 
     def standard_basis(self) -> Iterator[Any]:
         """Yield unit vectors; for complex numbers, those along 1 and along i."""
-        parts = list(leaves(self.value))
+        parts, tree = flatten(self.value)
         for i, x in enumerate(parts):
             for at in np.ndindex(np.shape(x)):
                 for unit in (1.0, 1j) if is_complex(x) else (1.0,):
                     zeros = [np.zeros(np.shape(y), np.result_type(y)) for y in parts]
                     zeros[i][at] = unit
-                    found = iter(zeros)
-                    yield _refilled(self.value, found)
+                    yield unflatten(tree, zeros)
 
     def add(self, x: Any, y: Any) -> Any:
         """Add two vectors."""
@@ -134,17 +134,6 @@ class VSpace:
 
 def _told(value: Any) -> Any:
     return tree_map(lambda x: (np.shape(x), "complex" if is_complex(x) else "real"), value)
-
-
-def _refilled(tree: Any, values: Iterator[Any]) -> Any:
-    if isinstance(tree, dict):  # in the order of `leaves`
-        found = {key: _refilled(tree[key], values) for key in sorted(tree)}
-        return {key: found[key] for key in tree}
-    return (
-        tree_map(lambda _: next(values), tree)
-        if not isinstance(tree, (tuple, list))
-        else type(tree)([_refilled(x, values) for x in tree])
-    )
 
 
 def vspace(value: Any) -> VSpace:

@@ -6,6 +6,7 @@ not. The aliases of Dask's functions serve `rrule` and `frule`.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 from typing import Any, NoReturn
@@ -115,23 +116,12 @@ for _f, _function in _OTHERWISE.items():
 # ------------------------------------------------------------------------------------- chunks
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class Chunks:
     """Chunks to cut an array into: any arguments that Dask takes for them, as an option."""
 
-    __slots__ = ("given",)
-
-    def __init__(self, *args: Any, **keywords: Any) -> None:
-        self.given = args, keywords
-
-    def __repr__(self) -> str:
-        args, keywords = self.given
-        return ", ".join([*map(repr, args), *[f"{k}={value!r}" for k, value in keywords.items()]])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Chunks) and self.given == other.given
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
+    chunks: Any
+    keywords: dict[str, Any]
 
 
 static_types.add(Chunks)
@@ -140,15 +130,14 @@ static_types.add(Chunks)
 @primitive
 def rechunk(x: Array, /, *, how: Chunks) -> Any:
     """Return the same array, cut into other chunks."""
-    args, keywords = how.given
-    return da.Array.rechunk(x, *args, **keywords)  # type: ignore[arg-type]
+    return da.Array.rechunk(x, how.chunks, **how.keywords)  # type: ignore[arg-type]
 
 
 linear_rule(rechunk, lambda y_bar, x, *, how: y_bar, batched=True)
 
 
 def _rechunk(self: Any, chunks: Any = "auto", **keywords: Any) -> Any:
-    return rechunk(self, how=Chunks(chunks, **keywords))
+    return rechunk(self, how=Chunks(chunks, keywords))
 
 
 alias(da.Array.rechunk, to=_rechunk, parameters={})

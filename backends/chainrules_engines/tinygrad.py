@@ -65,11 +65,6 @@ def _full(shape: Any, fill: Any, *, dtype: Any = None, device: Any = None) -> Te
     return Tensor.full(shape, fill, dtype=dtype, device=device)
 
 
-def _full_like(x: Any, *, shape: Any = None, fill: Any, dtype: Any = None) -> Tensor:
-    shape = x.shape if shape is None else shape
-    return Tensor.full(shape, fill, dtype=dtype or x.dtype, device=x.device)
-
-
 def _asarray(x: Any, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
     x = x if isinstance(x, Tensor) else Tensor(x, dtype=dtype, device=device)
     return Tensor.contiguous(x) if copy else x
@@ -125,7 +120,6 @@ operations = _Namespace(
     isdtype=_isdtype,
     asarray=_asarray,
     full=_full,
-    full_like=_full_like,
     zeros=lambda shape, **given: _full(shape, 0, **given),
     ones=lambda shape, **given: _full(shape, 1, **given),
     zeros_like=lambda x: x.zeros_like(),

@@ -48,7 +48,6 @@ def add_along(buffer: np.ndarray, y: Any, places: np.ndarray, axis: int) -> None
         if np.minimum.reduce(places, axis=None) < -n or np.maximum.reduce(places, axis=None) >= n:
             where: Any = (*(slice(None),) * axis, places)
             np.add.at(buffer, where, y)  # raises
-            return
         flat = np.where(flat < 0, flat + n, flat)
     shape = (*before, *places.shape, *after)
     y = y if getattr(y, "shape", None) == shape else np.broadcast_to(y, shape)

@@ -332,9 +332,6 @@ def started(operation: Callable[..., Any]) -> Lowering:
     """Return a lowering for ``initial=``, joined to the result by the reduction's own operation."""
 
     def lower(call: Call, start: Any) -> None:
-        if isinstance(start, np.ndarray) and start.dtype.kind == "O":
-            start = start.item()  # as NumPy does
-
         def join(y: Any) -> Any:
             whole = numpy_dtype(y).kind in "iu"  # NumPy starts with a number of the same dtype
             z = operation(y, v.astype(array_of(start), dtype=y.dtype) if whole else start)

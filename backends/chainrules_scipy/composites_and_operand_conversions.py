@@ -106,9 +106,6 @@ def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
     """
 
     def enter(function: Any) -> Any:
-        if isinstance(native, np.ufunc):  # which has a loop for each dtype
-            return function
-
         @functools.wraps(function)
         def precise(*args: Any, **options: Any) -> Any:
             if objects:  # an array of objects may hold traced values

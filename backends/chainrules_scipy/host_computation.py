@@ -1,4 +1,4 @@
-"""Values of other engines as arguments of what computes with NumPy, and errors of C loops."""
+"""Values of other engines as arguments of what computes with NumPy."""
 
 from __future__ import annotations
 
@@ -8,18 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from chainrules_kit import CONSTANT, called_by_numpy, is_hosted
-from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
-from chainrules_py.extend import (
-    Line,
-    Tracer,
-    advised_at,
-    closed,
-    describe,
-    flatten,
-    inside,
-    refusers,
-    told,
-)
+from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive
+from chainrules_py.extend import Tracer, closed, describe, flatten, inside
 
 
 def by_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,25 +92,3 @@ def in_our_words(arguments: Any) -> Iterator[None]:
             f"that is computed of it there as one function, and call by_numpy(function), which is "
             f"chainrules_scipy's"
         ) from error
-
-
-def refuse(error: BaseException) -> None:
-    """Raise where a C loop of SciPy hides that a function returned a traced value.
-
-    Raises
-    ------
-    TracerError
-        In place of the error, with what to write instead.
-    """
-    trace, of = error.__traceback__, type(error).__module__.lstrip("_")
-    hides = isinstance(error, SystemError) or of in ("minpack", "odepack", "quadpack")
-    while hides and trace is not None:
-        if str(trace.tb_frame.f_globals.get("__name__", "")).startswith("scipy."):
-            line = Line(trace.tb_frame)
-            if (write := advised_at(line)) is not None:
-                fact = "what is being differentiated is no plain number"
-                raise TracerError(told(fact, line, write)) from error
-        trace = trace.tb_next
-
-
-refusers.append(refuse)

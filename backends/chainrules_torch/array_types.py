@@ -62,11 +62,9 @@ def owner(x: torch.Tensor) -> Any:
 
 def laid_out(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """Copy x with the order of axes in memory of ``like``, and without gaps."""
-    if like.is_contiguous():
-        return x.clone(memory_format=torch.contiguous_format)
     order = sorted(range(x.ndim), key=lambda axis: -like.stride()[axis])
     back = [order.index(axis) for axis in range(x.ndim)]
-    return x.permute(order).contiguous().permute(back)
+    return x.permute(order).clone(memory_format=torch.contiguous_format).permute(back)
 
 
 def fingerprint(x: torch.Tensor, full: bool) -> Any:

@@ -160,8 +160,6 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     if weights is None:
         ones = v.ones_like(x, dtype=namespace_of(type(x)).float64)
         return v.astype(v.bincount(x, ones, minlength=minlength), dtype=namespace_of(type(x)).int64)
-    if kind_of(weights) == "complex" and not math.prod(weights.shape):
-        weights = v.real(weights)
     if kind_of(weights) == "complex":
         raise TypeError(
             "bincount() takes real weights; count real and imaginary parts one after the other"

@@ -83,8 +83,6 @@ def pinv(x: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = _NO_VAL
     shape = np.broadcast_shapes(np.shape(rcond), x.shape[:-2])
     every = v.broadcast_to(x, shape=(*shape, *x.shape[-2:]))
     limits = np.broadcast_to(untraced(rcond), shape).ravel().tolist()
-    if not limits:
-        return v.matrix_transpose(every)
     each = v.reshape(every, shape=(len(limits), *x.shape[-2:]))
     found = [v.pinv(each[i], rtol=t, hermitian=bool(hermitian)) for i, t in enumerate(limits)]
     return v.reshape(v.stack(*found), shape=(*shape, *x.shape[:-3:-1]))

@@ -53,7 +53,7 @@ def _plain(a: Any) -> Any:
 
 def _dense(a: Any) -> Any:
     if max(a.shape) > _DENSE:
-        reject(f"of a matrix with {max(a.shape)} rows there is no derivative here; it has {_DENSE}")
+        reject(f"a matrix of more than {_DENSE} rows has no derivative here: {max(a.shape)}")
     return array_of(a.toarray() if isinstance(a, TracedSparse) or sparse.issparse(a) else a)
 
 

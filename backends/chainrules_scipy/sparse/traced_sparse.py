@@ -118,8 +118,6 @@ class TracedSparse(TracedElements):
         return of_one(self.pattern.cls, product(self.elements, x, self.pattern))
 
     def __rmatmul__(self, x: Any) -> Any:
-        if isinstance(x, SPARSE):
-            return sparse_by_sparse(x, self)
         flipped = v.permute_dims(x) if type_info(type(x)).is_array and x.ndim == 2 else x
         y = product(self.elements, flipped, self.pattern.T)  # the transposed of Aᵀ Xᵀ
         return of_one(self.pattern.cls, v.permute_dims(y) if y.ndim == 2 else y, after=False)

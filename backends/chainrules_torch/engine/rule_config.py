@@ -107,13 +107,6 @@ def is_differentiated(x: Any) -> bool:
     return False
 
 
-def varies_still(x: Any) -> bool:
-    """Return whether a value varies, disregarding batching."""
-    while isinstance(x, torch.Tensor) and _private.functorch.is_batchedtensor(x):
-        x = _private.functorch.get_unwrapped(x)
-    return varies(x)
-
-
 def is_mapped(x: Any) -> bool:
     """Return whether a value is a tensor that PyTorch maps over here, at any level."""
     while isinstance(x, torch.Tensor) and _is_wrapped(x):
@@ -364,7 +357,7 @@ def asking(plan: Any, tensors: Sequence[Any]) -> Any:
 
     The context is needed until a half has run once without reading numbers, and where tensors vary.
     """
-    asked = not plan.is_proven or _private.transforms_active() or any(map(varies_still, tensors))
+    asked = not plan.is_proven or _private.transforms_active() or any(map(varies, tensors))
     return Unlost(in_half=True) if asked else _NOTHING
 
 

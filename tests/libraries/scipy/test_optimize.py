@@ -73,6 +73,9 @@ SOLUTIONS = {
     "curve_fit within bounds": lambda m, a: m.curve_fit(
         _Decay().curve, T, a * Y, bounds=([2.0, -np.inf], [np.inf, 0.9]), **TIGHT
     )[0][1],
+    "correlated errors": lambda m, a: m.curve_fit(
+        _decay, T, a * Y + a**2 * T, sigma=np.eye(9) + 0.5
+    )[0][1],
     "covariance": lambda m, a: m.curve_fit(_decay, T, a * Y + a**2 * T)[1][0, 1],
     "errors": lambda m, a: m.curve_fit(_decay, T, Y, sigma=a + T, absolute_sigma=True)[1][0, 0],
 }

@@ -115,6 +115,7 @@ sample(
 )
 sample("sparse.linalg.expm_multiply", X, call=lambda f, x: f(0.1 * S, x))
 sample("sparse.linalg.expm_multiply", DATA, X, call=lambda f, d, x: f(_made(0.1 * d), x))
+sample("sparse.linalg.expm_multiply", X, call=lambda f, x: f(0.1 * S, x, start=0, stop=2, num=3))
 sample("sparse.linalg.LinearOperator", X, call=lambda f, x: f((4, 4), matvec=lambda y: 2 * y) @ x)
 sample(
     "sparse.linalg.LinearOperator",
