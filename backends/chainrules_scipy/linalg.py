@@ -376,7 +376,7 @@ def _of_routine(name: str, a: Any, full: bool, u: Any, s: Any, vh: Any) -> tuple
 OF_SYSTEMS = operations(
     native,
     finite="a",
-    cholesky=lambda a, lower: v.cholesky(a, upper=not lower),
+    cholesky=lambda a, lower: v.cholesky(np.atleast_2d(a), upper=not lower),
     det=lambda a: v.det(a),  # noqa: PLW0108 - the parameters are SciPy's
     inv=lambda a, assume_a, lower: (
         v.inv(read(a, assume_a, lower))
@@ -614,7 +614,7 @@ FOLLOWED |= (
     operations(
         native,
         arrays="A a b q",
-        expm=lambda A: v.expm(A),  # noqa: PLW0108 - the parameters are SciPy's
+        expm=lambda A: v.expm(np.atleast_2d(A)),
         logm=lambda A, disp: _with_error(v.logm(A), disp, native.logm, A),
         sqrtm=lambda A, disp: _with_error(v.sqrtm(of_lapack(A)), disp, native.sqrtm, A),
         solve_sylvester=lambda a, b, q: _as_scipy(_SYLVESTER, v.solve_sylvester(a, b, q), a, b, q),
