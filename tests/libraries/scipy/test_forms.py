@@ -93,8 +93,11 @@ for _name in ("solve_continuous_are", "solve_discrete_are"):
         lambda r, _name=_name: getattr(scipy.linalg, _name)(_two, _b, _weight, r),
         np.array(1.5),
     )
-for _f in (scipy.linalg.expm, scipy.linalg.cholesky):
-    FORMS[f"{_f.__name__}, a number"] = (lambda x, _f=_f: _f(x), np.array(1.5))
+for _name in ("expm", "cholesky"):
+    FORMS[f"{_name}, a number"] = (
+        lambda x, _name=_name: getattr(scipy.linalg, _name)(x),
+        np.array(1.5),
+    )
 _signal = np.sin(np.arange(1.0, 17.0))
 for _mu, _bias in ((-4.0, 1.0), (-2.5, 0.5), (-4.0, -1.0)):  # singular ones
     FORMS[f"fht, {_mu}, {_bias}"] = (
