@@ -76,8 +76,8 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.primitives.method_table": "Cache invalidate where_defined",
     "chainrules_py.primitives.conversion_advice": (
-        "Line advise advised advised_at filled gives picture refuse_labelled remedies remedy "
-        "suggestion told"
+        "Line advise advised advised_at filled gives lost notes picture refuse_labelled remedies "
+        "remedy suggestion told"
     ),
     "chainrules_py.primitives.plugins": (
         "Layer default_compiler default_engine hosted later met see see_all see_operators see_roots"
@@ -121,7 +121,7 @@ _HOMES: dict[str, str] = {
         "enter find_rule is_ruleless looked_into name_of on_change primal_of remove unbind"
     ),
     "chainrules_py.tracing.lost_derivative_notes": (
-        "Notes comparing lost note_step notes shortcuts warn_unused"
+        "Notes comparing note_step shortcuts warn_unused"
     ),
     "chainrules_py.tracing.object_arrays": "MOST_ELEMENTS element_methods joined objects",
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",

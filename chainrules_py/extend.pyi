@@ -91,6 +91,8 @@ from chainrules_py.primitives.conversion_advice import (
     advised_at,
     filled,
     gives,
+    lost,
+    notes,
     picture,
     refuse_labelled,
     remedies,
@@ -317,9 +319,7 @@ from chainrules_py.tracing.library_calls import (
 from chainrules_py.tracing.lost_derivative_notes import (
     Notes,
     comparing,
-    lost,
     note_step,
-    notes,
     shortcuts,
     warn_unused,
 )

@@ -364,8 +364,9 @@ def _output(line: Line) -> str | None:
     call, function = line.node, line.function
     if not isinstance(call, ast.Call):
         return None
-    known = getattr(function.__hash__ and aliases.get(function), "positional", ())
-    ufunc = isinstance(function, np.ufunc)
+    ufunc, home = isinstance(function, np.ufunc), str(getattr(function, "__module__", ""))
+    row = function.__hash__ and home.startswith("numpy") and aliases.get(function)
+    known = getattr(row, "positional", ())  # of NumPy's alone: some of SciPy's have no signature
     names = [*range(function.nin), *["out"] * function.nout] if ufunc else [*known]
     last = names[: len(call.args)][-1:]
     if last == ["out"] and not isinstance(call.args[-1], ast.Constant):  # a text is no array

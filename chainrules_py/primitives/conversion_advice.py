@@ -20,9 +20,15 @@ import types
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.errors import (
+    ChainRulesError,
+    NotDifferentiableError,
+    TracerError,
+    describe,
+)
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
 from chainrules_py.values.caller_frames import caller, is_of_library, program_frame, root_module
+from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.find_tracers import find_tracers, untraced
 from chainrules_py.values.type_info import type_info
 
@@ -35,6 +41,8 @@ The error is that of a library, or None if a tracer raises. ``last`` is set if n
 """
 gives: dict[Any, type] = {}
 """The classes of the results of functions, for advice about their methods."""
+notes: dict[int, Any] = {}
+"""The differentiations of functions that are under way, by their level, in all threads."""
 _LONGEST = 72  # characters of an expression that a message shows
 _CONSTANT = ("ignore_derivatives", "len", "shape", "ndim", "size", "itemsize", "nbytes")
 _STORED = r"\s*(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)(.*)"
@@ -355,7 +363,7 @@ class Line:
 
 
 class _Constants(ast.NodeTransformer):
-    """Replaces traced operands by constants, also those in displays and slices."""
+    """Replaces traced operands by constants, also those in displays, slices and iterators."""
 
     def __init__(self, line: Line, made: str) -> None:
         self.line, self.made = line, made
@@ -363,7 +371,7 @@ class _Constants(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         if isinstance(
             node, ast.Slice | ast.Tuple | ast.List | ast.Set | ast.Dict | ast.keyword | ast.Starred
-        ):
+        ) or getattr(getattr(node, "func", None), "id", "") in ("map", "zip", "filter"):
             return self.generic_visit(node)
         kept = not any(self.line.traced(node)) or (
             # An array beside the number.
@@ -402,6 +410,19 @@ def told(fact: str, line: Line | None, write: str) -> str:
     if re.search(r"(?<![\w.])np\.", write) and line.value_of(ast.Name("np")) is None:
         write += (" and" if ", after '" in write else ", after") + " 'import numpy as np'"
     return f"{fact}\n  {line}\n  {write}"
+
+
+def lost(xs: Any, text: str, line: Line, of: type[ChainRulesError] = TracerError) -> Exception:
+    """Return the error for values in xs whose derivative would be lost, and note its line.
+
+    If the differentiated function catches the error, the line is reported.
+    """
+    for x in find_tracers(xs):
+        while issubclass(type(x), Tracer):
+            if x.level in notes:
+                notes[x.level].refused = line.place
+            x = x.__payload__
+    return of(text)
 
 
 def refuse_labelled(x: Any) -> None:

@@ -19,6 +19,7 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
+from chainrules_py.primitives.conversion_advice import Line, lost
 from chainrules_py.primitives.method_table import (
     Cache,
     MethodTable,
@@ -198,7 +199,7 @@ class Primitive(Generic[P, R]):
                 continue
             if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
                 of, xs = self.__name__, ", ".join([*self.operands, name])
-                raise NotDifferentiableError(
+                text = (
                     f"{name} of {of} is an option, in which no derivative is taken, and was given "
                     f"{describe(untraced(value))}"
                     + (
@@ -211,6 +212,7 @@ class Primitive(Generic[P, R]):
                         + ") as its only rule"
                     )
                 )
+                raise lost(value, text, Line(caller()), NotDifferentiableError)
         return operands, filled
 
     def implement(

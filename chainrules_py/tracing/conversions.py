@@ -19,11 +19,11 @@ from chainrules_py.primitives.conversion_advice import (
     advised_at,
     filled,
     instead_of,
+    lost,
     remedy,
     told,
 )
 from chainrules_py.primitives.plugins import see_roots
-from chainrules_py.tracing.lost_derivative_notes import lost
 from chainrules_py.tracing.object_arrays import becomes_element, objects
 from chainrules_py.values.caller_frames import caller, is_of_library, root_module
 from chainrules_py.values.dispatch_types import Tracer, number_homes
@@ -174,6 +174,8 @@ _INSTEAD = {
 
 def _refuse(x: Any, kind: str, is_count: bool = False) -> NoReturn:
     """Raise because Python, or a library, requires a plain value, such as a count."""
+    if kind != "array" and getattr(x, "size", 1) != 1:
+        float(untraced(x))  # the library's own error: programs try whether a value is one number
     line = Line(caller(2))
     write = instead_of(line)
     if write is None and "numpy" in map(root_module, line.library) and x.level in objects:
@@ -185,7 +187,7 @@ def _refuse(x: Any, kind: str, is_count: bool = False) -> NoReturn:
     ):
         made, and_so = (
             ("int(ignore_derivatives({}))", "")
-            if is_count and line.called != "bytes"  # which are those of an array
+            if is_count and line.called not in ("bytes", "bytearray")  # those of an array
             else ("ignore_derivatives({})", ", whose argument is a constant")
             if kind == "int" and line.library
             else ("ignore_derivatives", ", which is a constant")

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from chainrules_py.errors import NoRuleError, NotDifferentiableError
 from chainrules_py.ops.engine_operations import shaping, with_memory
 from chainrules_py.primitives.aliases.alias import Alias, Row, aliases
-from chainrules_py.primitives.conversion_advice import Line, advised, advised_at, told
+from chainrules_py.primitives.conversion_advice import Line, advised, advised_at, lost, told
 from chainrules_py.primitives.method_table import Cache
 from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see, see_libraries
 from chainrules_py.primitives.primitive import Primitive, is_static
@@ -27,7 +27,6 @@ from chainrules_py.registry.explain import public_name
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.foreign_arrays import beside, is_stranger, of_one_library
-from chainrules_py.tracing.lost_derivative_notes import lost
 from chainrules_py.tracing.object_arrays import guarded, joined, may_hold
 from chainrules_py.values.array_conversion import as_array, is_asked, is_read, is_table
 from chainrules_py.values.caller_frames import caller

@@ -11,20 +11,18 @@ import warnings
 from typing import Any, NoReturn
 
 from chainrules_py.errors import (
-    ChainRulesError,
     LostDerivativeWarning,
     NotDifferentiableError,
     TracerError,
     describe,
 )
 from chainrules_py.ops.degeneracy_reports import is_strict
-from chainrules_py.primitives.conversion_advice import Line
+from chainrules_py.primitives.conversion_advice import notes
 from chainrules_py.primitives.method_table import where_defined
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.caller_frames import seen, warn_program
-from chainrules_py.values.dispatch_types import Tracer
-from chainrules_py.values.find_tracers import find_tracers, untraced
+from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.memory import makers
 
 Place = tuple[str, int]
@@ -32,8 +30,6 @@ comparing: set[Any] = set()
 """Library functions that return whether all elements are equal, such as ``np.array_equal``."""
 shortcuts: dict[types.CodeType, str] = {}
 """Library functions that use another formula at one number, with the name for messages."""
-notes: dict[int, Notes] = {}
-"""The differentiations of functions that are under way, by their level, in all threads."""
 
 
 class Notes:
@@ -103,19 +99,6 @@ def note_step(at: Any, y: Any, f: Any = None) -> Any:
     if note is not None and not note.steps:
         note.steps = kind_of(y) in ("real", "complex")
     return y
-
-
-def lost(xs: Any, text: str, line: Line, of: type[ChainRulesError] = TracerError) -> Exception:
-    """Return the error for values in xs whose derivative would be lost, and note its line.
-
-    If the differentiated function catches the error, the line is reported.
-    """
-    for x in find_tracers(xs):
-        while issubclass(type(x), Tracer):
-            if x.level in notes:
-                notes[x.level].refused = line.place
-            x = x.__payload__
-    return of(text)
 
 
 def note_comparison(x: Any, frame: Any) -> None:

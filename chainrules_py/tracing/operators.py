@@ -22,7 +22,7 @@ from chainrules_py.errors import (
 from chainrules_py.ops import binary_operators, square_operator, unary_operators
 from chainrules_py.ops.engine_operations import rounded, shape_back
 from chainrules_py.primitives.aliases.alias import aliases
-from chainrules_py.primitives.conversion_advice import Line, advised, instead_of, told
+from chainrules_py.primitives.conversion_advice import Line, advised, instead_of, lost, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, root_of, see, see_about, see_roots
 from chainrules_py.registry.explain import public_name
 from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assignment
@@ -37,7 +37,6 @@ from chainrules_py.tracing.library_calls import (
     to_import,
 )
 from chainrules_py.tracing.lost_derivative_notes import (
-    lost,
     note_comparison,
     refuse_shortcut,
     shortcuts,
@@ -312,9 +311,8 @@ def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
     def method(self: Any, other: Any, modulus: Any = None) -> Any:
         if modulus is not None:
-            raise UnsupportedKeywordError(
-                "pow(x, y, z) of a traced value has no derivative; write pow(x, y) % z"
-            )
+            text = "pow(x, y, z) of a traced value has no derivative; write pow(x, y) % z"
+            raise lost((self, other), text, Line(caller()), UnsupportedKeywordError)
         return _squared(self) if type(other) is int and other == 2 else power(self, other)
 
     return method

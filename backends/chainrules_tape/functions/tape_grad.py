@@ -133,10 +133,10 @@ class Asked(Recorded):
     __slots__ = ()
 
     def __init__(self, tape: BareTape, loss: Any, sources: Any) -> None:
-        if isinstance(loss, BareVariable) and loss.tape is not tape and loss.level > tape.level:
+        if inner := [x for x in find_tracers(loss) if x.level > tape.level]:
             raise TracerError(
-                f"the loss {describe(loss)} belongs to another tape, begun inside this one; ask "
-                f"that one"
+                f"the loss {describe(inner[0])} belongs to another tape, or differentiation, begun "
+                f"inside this one; ask that one"
             )
         self.tape = tape
         self._leave(loss)

@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any
 
 from chainrules_py.errors import AmbiguousRuleError, RuleError, UnsupportedKeywordError
-from chainrules_py.primitives.conversion_advice import Line, remedy, told
+from chainrules_py.primitives.conversion_advice import Line, lost, remedy, told
 from chainrules_py.primitives.method_table import invalidate, where_defined
 from chainrules_py.primitives.plugins import (
     Layer,
@@ -249,9 +249,8 @@ class Alias:
             if name in given:
                 raise TypeError(f"{self.__name__}() got multiple values for {name!r}")
             if name not in self.names and name not in self.refuse:
-                raise UnsupportedKeywordError(
-                    f"{self.__name__}() got an unexpected keyword {name!r}"
-                )
+                text = f"{self.__name__}() got an unexpected keyword {name!r}"
+                raise lost((operands, keywords), text, Line(caller()), UnsupportedKeywordError)
             given[name] = value
         for name in self.refuse & given.keys():
             value = given.pop(name)
@@ -268,7 +267,8 @@ class Alias:
                         else "leave it out, and apply it to operands or result"
                     )
                 )
-                raise UnsupportedKeywordError(told(fact, line, write))
+                text = told(fact, line, write)
+                raise lost((operands, keywords), text, line, UnsupportedKeywordError)
         default = {n: self.defaults.get(n, REQUIRED) for n in given}
         lowered = [n for n in self.lower if n in given and not _is_default(given[n], default[n])]
         call = self._renamed(

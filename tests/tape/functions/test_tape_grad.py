@@ -21,7 +21,7 @@ from chainrules_py import (
     ZeroTangent,
 )
 from chainrules_scipy import stats
-from chainrules_tape import Tape, grad, hook, jvp, vjp
+from chainrules_tape import Tape, grad, hook, jvp, linearize, vjp
 
 RNG = np.random.default_rng(5)
 A, B = RNG.uniform(0.5, 1.5, 4), RNG.uniform(0.5, 1.5, 4)
@@ -176,6 +176,17 @@ def test_a_tape_inside_a_tape():
         slope = inner.grad(loss, y)
         again = np.sum(slope * slope)
     np.testing.assert_allclose(outer.grad(again, x), 36 * A**3)
+
+
+@pytest.mark.parametrize("loss", [lambda y: y, lambda y: [y]])
+def test_a_loss_of_a_differentiation_inside_of_the_tape(loss):
+    with Tape(persistent=True) as tape:
+        u = tape.variable(2.0)
+        of = lambda z: tape.grad(loss(u * u * z), u, loss(1.0))
+        for run in (grad(of), lambda z: jvp(of, (z,), (1.0,)), lambda z: linearize(of, z)):
+            with pytest.raises(TracerError, match="begun inside this one"):
+                run(3.0)
+        assert jvp(lambda z: tape.grad(u * u, u, z), (3.0,), (1.0,)) == (12.0, 4.0)
 
 
 def test_a_tape_inside_grad_and_jvp():
