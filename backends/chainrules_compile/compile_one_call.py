@@ -176,7 +176,11 @@ class Making:
         self.recorder = Recorder()
         self.entry = Entry(f, args, keywords, setting.static, setting.opaque, self.recorder, scope)
         self.recorder.arguments = self.entry.inputs
-        self.guards = Guards(f, self.entry.given)
+        self._guard()
+
+    def _guard(self) -> None:
+        """Note what the function looks up, as it is now."""
+        self.guards = Guards(self.plain.f, self.entry.given)
         self.recorder.outside = self.guards.arrays
 
     def recorded(self) -> CompiledProgram:
@@ -184,9 +188,10 @@ class Making:
         recorder, entry, scope = self.recorder, self.entry, self.scope
         self.plain.result()
         touched = [name for name, x, before in entry.contents if x.tobytes() != before]
-        self.guards.contents += [(name, x, x.tobytes()) for name, x, _ in entry.contents]
         if written := self.guards.written():
             raise Written(written)
+        self._guard()  # again: what the call computed once, as a cached property, is there now
+        self.guards.contents += [(name, x, x.tobytes()) for name, x, _ in entry.contents]
         self.guards.check()
         self.guards.stir()
         try:

@@ -167,6 +167,7 @@ class Entry:
 
     def _fields(self, tree: TreeDef, x: Any, path: str) -> list[Any]:
         cls, self._paths[id(x)] = type(x), path
+        self.given[f"type({path})"] = cls
         self._checks.append(f"{self._builtin(type)}({path}) is not {self._class(cls)}")
         if cls in (list, tuple):
             self._checks.append(f"{self._builtin(len)}({path}) != {len(x)}")

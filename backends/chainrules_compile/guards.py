@@ -258,10 +258,9 @@ class Guards:
                 yield inner, x
                 if "super" in names:
                     yield from [(getattr(of_a_base, "fget", of_a_base), x) for of_a_base in each]
-            elif key in own or stated is not None or hasattr(type(x), "__getattr__"):
-                yield from self._note(
-                    f"{name}.{key}", x, key, set(), key in own or stated is not None
-                )
+            else:
+                is_stored = key in own or bool(each) or isinstance(x, type)  # also by a base of it
+                yield from self._note(f"{name}.{key}", x, key, set(), is_stored)
         if type(own) is dict and is_instance(x):
             once = {
                 key
@@ -378,6 +377,8 @@ class Guards:
         texts += [
             f"[*{scope.name(x, k)}] == {scope.name([*x], 'keys')}"  # in the same order
             if isinstance(x, dict) and n <= MOST
+            else f"{scope.name(x, k)} == {scope.name({*x}, 'members')}"
+            if isinstance(x, set) and n <= MOST
             else f"{scope.name(x, k)}.__len__() == {n}"
             for k, (x, n) in self._lengths.items()
         ]

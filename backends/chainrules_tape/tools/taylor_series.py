@@ -124,12 +124,7 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
         y = f(*unflatten(tree, given))
         refuse_hidden(f, "the result", flatten(y)[0], level)
     except ValueError as error:
-        if isinstance(error.__cause__, TracerError):  # it advises a buffer, which is written to
-            raise TracerError(
-                "values with a Taylor series are put into a plain array, where the series would be "
-                "lost: make the array of its elements, y = np.stack([...])"
-            ) from error
-        raise
+        raise error.__cause__ if isinstance(error.__cause__, TracerError) else error
     finally:
         del recorders.under_way[outside:]
         notes.pop(level, None)

@@ -6,6 +6,7 @@ import argparse
 import collections
 import copy
 import ctypes
+import dataclasses
 import enum
 import functools
 import itertools
@@ -13,7 +14,7 @@ import math
 import queue
 import types
 import warnings
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -101,6 +102,67 @@ def test_what_the_code_names_is_seen(model, change, target):
     agrees(f, compiled, X)
     CHANGES[change](model)
     agrees(f, compiled, X)
+    assert len(compiled.programs) == 2
+
+
+class Default:
+    rate = 2.0
+    shift = None
+
+    @classmethod
+    def doubled(cls):
+        return 2.0 * cls.rate
+
+    @functools.cached_property
+    def once(self):
+        return 3.0
+
+
+class Inherited(Default):
+    pass
+
+
+@dataclasses.dataclass
+class Scaled:
+    w: np.ndarray
+    rate: ClassVar[float] = 2.0
+
+    def loss(self, x):
+        return self.rate * np.sum(self.w * x)
+
+
+INHERITED, SCALED, NAMES = Inherited(), Scaled(np.ones(5)), {"w"}
+LOOKED_UP = {
+    "an attribute of a base": (lambda x: Inherited.rate * np.sum(x), (Default, "rate")),
+    "an attribute over one of a base": (lambda x: Inherited.rate * np.sum(x), (Inherited, "rate")),
+    "what a class method looks up": (lambda x: Inherited.doubled() * np.sum(x), (Default, "rate")),
+    "an attribute that was None": (
+        lambda x: np.sum(x) * (INHERITED.shift is None or INHERITED.shift),
+        (Default, "shift"),
+    ),
+    "a cached property": (lambda x: INHERITED.once * np.sum(x), (INHERITED, "once")),
+    "an attribute of an argument's class": (Scaled.loss, (Scaled, "rate")),
+}
+
+
+@pytest.mark.parametrize("name", LOOKED_UP)
+def test_what_a_class_holds_is_seen(name, monkeypatch):
+    f, (owner, key) = LOOKED_UP[name]
+    args = (SCALED, X) if f is Scaled.loss else (X,)
+    monkeypatch.setattr(owner, key, 1.0) if key == "rate" else None
+    compiled = compile(f)
+    assert compiled(*args) == f(*args)
+    monkeypatch.setattr(owner, key, 5.0)
+    assert compiled(*args) == f(*args)
+    assert len(compiled.programs) == 2
+
+
+def test_members_of_a_small_set_are_compared():
+    compiled = compile(f := lambda x: np.sum(x * x) if "w" in NAMES else np.sum(x))
+    for name in ("w", "b", "w"):
+        NAMES.clear()
+        NAMES.add(name)
+        assert compiled(X) == f(X)
     assert len(compiled.programs) == 2
 
 
