@@ -102,7 +102,7 @@ def refused_half(
     if operation.__module__.startswith("chainrules_py.ops"):
         return AskedError(
             f"{operation.__name__} reads the numbers of its operands{shown}, which {engine} hides "
-            f"in a mapped or compiled function: call it outside of these"
+            f"in a mapped, linearized or compiled function: call it outside of these"
         )
     return AskedError(
         f"the rule of {operation.__name__} computes with NumPy, or asks for numbers{shown}, which "

@@ -124,7 +124,9 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
         y = f(*unflatten(tree, given))
         refuse_hidden(f, "the result", flatten(y)[0], level)
     except ValueError as error:
-        raise error.__cause__ if isinstance(error.__cause__, TracerError) else error
+        if isinstance(error.__cause__, TracerError):
+            raise error.__cause__ from None
+        raise
     finally:
         del recorders.under_way[outside:]
         notes.pop(level, None)
