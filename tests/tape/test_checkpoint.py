@@ -102,6 +102,21 @@ def of_an_object(wrap):
     return f
 
 
+def of_a_constructor_that_computes(wrap):
+    @dataclasses.dataclass
+    class Layer:
+        w: object
+
+        def __post_init__(self):
+            self.norm = np.sqrt(np.sum(self.w**2))
+
+    def f(w):
+        layer = Layer(w)
+        return np.sum(wrap(lambda y: np.sin(y * layer.norm))(X * w))
+
+    return f
+
+
 def of_a_partial(wrap):
     def f(w):
         inner = functools.partial(layer, w=w)
@@ -183,6 +198,7 @@ PROGRAMS = [
     of_rebound_names,
     of_structures,
     of_an_object,
+    of_a_constructor_that_computes,
     of_a_partial,
     of_checkpoints_inside,
     of_values_that_escape,

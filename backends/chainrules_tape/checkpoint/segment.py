@@ -12,6 +12,7 @@ from typing import Any, final
 
 from chainrules_kit import check_same, making_again, samples
 from chainrules_py.extend import (
+    Closure,
     Guard,
     Lock,
     Tracer,
@@ -135,7 +136,8 @@ class Segment:
         self.generators += generators
         self.drawn = states(self.generators, shared=True)
         self.seen: Any = None
-        self.given.value(tape)  # for the records that this makes, as it does when it runs again
+        # For the records that this makes, with constructors, as it does when it runs again.
+        _ = [x.filled() for x in self.given.value(tape)[:1] if type(x) is Closure]
 
     def fold(self, tape: BareTape, y: Any, held: int) -> None:
         """Drop the records made since ``start``; ``held`` arrays were guarded before."""

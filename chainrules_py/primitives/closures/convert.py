@@ -75,8 +75,21 @@ joining: list[Any] = [None, None]
 
 
 @final
-class Hole(int):
-    """Placeholder in a template for the captured value of this index."""
+class Hole:
+    """Placeholder in a template for the captured value of this index; no computation takes it."""
+
+    __slots__ = ("_index",)
+
+    def __init__(self, index: int) -> None:
+        self._index = index
+
+    def __int__(self) -> int:
+        return self._index
+
+
+@final
+class _Unfilled(tuple[Any, ...]):
+    """A structure and its new values, in a template, if it cannot be rebuilt around holes."""
 
 
 @final
@@ -111,7 +124,7 @@ class Closure:
         """Rebuild the original callable with the captured values."""
         if self._filled is None:
             values = self.captured
-            fill = _Copy(lambda x: values[x] if type(x) is Hole else x, self._holders)
+            fill = _Copy(lambda x: values[int(x)] if type(x) is Hole else x, self._holders)
             self._filled = fill(self.template)
         return self._filled
 
@@ -425,8 +438,12 @@ class _Copy:
             return cls(self(x.func), *map(self, x.args), **keywords)
         if isinstance(x, Primitive) or hasattr(cls, "__copied_as__"):
             return self(*_opener[cls](x))
-        if is_structure_type(cls):
-            return rebuild(x, [self(y) for _, y in fields_of(x)])
+        structure: Any = structure_of(cls)
+        if structure is not None:
+            values = [self(y) for _, y in fields_of(x)]
+            if cls is _Unfilled and not self._settles:
+                return rebuild(values[0], values[1:])
+            return rebuild(x, values) if structure.hollow else _Unfilled((x, *values))
         new = self.made[id(x)] = copy.copy(x)  # before it is filled, as it may contain itself
         if new is x:
             raise NotDifferentiableError(

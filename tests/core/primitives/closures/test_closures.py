@@ -19,6 +19,7 @@ from chainrules_py.ops import map as map_
 from chainrules_py.ops import root, scan
 from chainrules_py.primitives.closures.convert import LONGEST, Closure, closed, settled
 from chainrules_py.values.find_tracers import find_tracers
+from chainrules_py.values.structure import register_structure
 from chainrules_tape import Tape, checkpoint, grad
 
 SCALE = 3.0
@@ -40,6 +41,31 @@ class Affine:
 
     def doubled(self, x):
         return 2.0 * self(x)
+
+
+@dataclasses.dataclass
+class Computed:
+    """Computes with its field when it is made."""
+
+    w: object
+
+    def __post_init__(self):
+        self.total = np.sum(self.w)
+
+    def __call__(self, x):
+        return self.total * x
+
+
+class Registered(Computed):
+    """Checks its field, and is rebuilt by its constructor."""
+
+    def __init__(self, w):
+        if w == 0.0:
+            raise ValueError("the weight is zero")
+        super().__init__(w)
+
+
+register_structure(Registered, lambda x: [("w", x.w)], lambda x, values: type(x)(*values))
 
 
 class Plain:
@@ -194,6 +220,13 @@ def of_ones_own(base, *items):
         return own
 
     return made
+
+
+FUNCTIONS |= {
+    "constructor that computes": holding(Computed, lambda own: own.total),
+    "registered constructor": holding(Registered, lambda own: own.total),
+    "method after a constructor": lambda a: Computed(a).__call__,
+}
 
 
 def in_a_function_attribute(a):
