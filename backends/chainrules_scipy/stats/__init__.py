@@ -84,6 +84,8 @@ class Distribution:
         self.native = native
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # which Python asks a copy for, before it has attributes
+            raise AttributeError(name)
         if function := _of(self.native).get(name):
             return functools.partial(function, self.native)
         return getattr(self.native, name)
@@ -100,6 +102,8 @@ class Frozen:
         self.of, self.args, self.options = of, args, options
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # which Python asks a copy for, before it has attributes
+            raise AttributeError(name)
         method, native = getattr(self.of, name), self.of.native
         if name == "expect":
             shapes, loc, scale = native._parse_args(*self.args, **self.options)

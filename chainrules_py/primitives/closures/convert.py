@@ -91,6 +91,8 @@ class Hole:
 class _Unfilled(tuple[Any, ...]):
     """A structure and its new values, in a template, if it cannot be rebuilt around holes."""
 
+    __slots__ = ()
+
 
 @final
 class Closure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import mpmath
@@ -14,6 +15,7 @@ from scipy.stats._distr_params import distcont, distdiscrete
 import chainrules_scipy
 from chainrules_compile import compile
 from chainrules_py import ChainRulesError, NotDifferentiableError, TracerError
+from chainrules_py.ops import root
 from chainrules_scipy import stats
 from chainrules_scipy.stats import Distribution, distributions
 from chainrules_scipy.stats.formulas import INTEGRATED
@@ -866,3 +868,14 @@ def test_the_size_of_a_draw_may_be_the_last_argument(draw):
     norm = lambda m: stats.norm.rvs(m, 1.0, 4, random_state=1)
     np.testing.assert_array_equal(norm(0.1), scipy.stats.norm.rvs(0.1, 1.0, 4, random_state=1))
     assert grad(lambda m: np.sum(norm(m)))(0.1) == 4.0
+
+
+def test_a_frozen_distribution_that_a_solver_captured():
+    """It is copied with its parameters."""
+
+    def f(m):
+        d = stats.norm(m, 1.5)
+        return root(lambda y: y - d.logpdf(0.5), 0.0)
+
+    np.testing.assert_allclose(grad(f)(0.3), (0.5 - 0.3) / 1.5**2, rtol=1e-12)
+    assert copy.deepcopy(stats.norm(0.0, 1.0)).cdf(0.0) == 0.5
