@@ -134,6 +134,8 @@ class _Asking:
         self.lower = lower
 
     def __call__(self, x: Any, **options: Any) -> Any:
+        if not (hasattr(x, "dtype") or find_tracers(x)):  # only an option is traced
+            x = low.array_of(x)
         try:
             y = in_own_context(self._in_operations, x, options)
         except Exception:

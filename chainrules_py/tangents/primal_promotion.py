@@ -47,7 +47,7 @@ def real_numbers(x: Any, like: Any = None) -> Any:
     """Convert integers to real numbers: of the dtype of ``like``, or of the library's default."""
     dtype = getattr(x, "dtype", None)
     if dtype is None or (kind := kind_of(x)) not in ("int", "bool", "other"):
-        return x
+        return 1.0 * x if dtype is None and type_info(type(x)).dispatch_type is int else x
     if kind == "other":
         refuse_numbers(x)
     return promoted(x, like) if like is not None and kind_of(like) == "real" else widened(x)

@@ -468,7 +468,7 @@ def different(y: Any, want: Any) -> str | None:
 
 def _apart(a: Any, b: Any) -> str | None:
     """Describe where arrays differ, and their entries there; None if they do not."""
-    if a.shape != b.shape:
+    if (a.shape, a.dtype) != (b.shape, b.dtype):
         return f"{describe(a)}, not {describe(b)}"
     if a.size == 0 or a.tobytes() == b.tobytes():
         return None

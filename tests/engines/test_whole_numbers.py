@@ -3,14 +3,24 @@
 Truth: differences of the same formula in NumPy, at real numbers.
 """
 
+import functools
 import importlib
 import itertools
 
 import numpy as np
 import pytest
 
-from chainrules_py import NoTangent, NotDifferentiableError, frule, rrule
-from chainrules_tape import grad, jvp
+from chainrules_py import (
+    LinearMap,
+    NoTangent,
+    NotDifferentiableError,
+    frule,
+    primitive,
+    rrule,
+    rule,
+    scalar_rule,
+)
+from chainrules_tape import grad, jvp, linearize
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
 
@@ -124,6 +134,70 @@ def test_what_needs_whole_numbers_has_a_derivative_in_the_others_alone(engine, n
         jvp(f, (A, n), (np.ones(3), 1.0))
     with refused:
         pullback(np.ones_like(y))
+
+
+def rises(x, n):
+    return np.log1p(np.exp(x)) / n
+
+
+def in_x(_, x, n):
+    part = np.zeros_like(x)
+    part[...] = 1 / (1 + np.exp(-x))
+    return part * np.reciprocal(n)
+
+
+def in_n(_, x, n):
+    return -np.log1p(np.exp(x)) * np.reciprocal(n) ** 2
+
+
+def by_partials(f):
+    scalar_rule(f, in_x, in_n)
+
+
+def by_maps(f):
+    @rule(f)
+    def maps(x, n):
+        parts = in_x(None, x, n), in_n(None, x, n)
+        return f(x, n), tuple([LinearMap(*[lambda t, p=p: t * p] * 2) for p in parts])
+
+
+def by_halves(f):
+    @frule.register(f)
+    def push(ts, x, n):
+        return f(x, n), ts[0] * in_x(None, x, n) + ts[1] * in_n(None, x, n)
+
+    @rrule.register(f)
+    def pull(x, n):
+        return f(x, n), lambda bar: (bar * in_x(None, x, n), bar * in_n(None, x, n))
+
+
+@pytest.mark.parametrize("state", [by_partials, by_maps, by_halves])
+@pytest.mark.parametrize("x, n", [(1, 4), (np.int64(1), 4), (1, np.int64(4)), (1, 4.0), (1.0, 4)])
+def test_maps_see_whole_numbers_of_python_as_floats(state, x, n):
+    f = primitive(lambda x, n: rises(x, n))
+    state(f)
+    due = slope(lambda x: rises(x, n), x), slope(lambda n: rises(x, n), n)
+    near = functools.partial(np.testing.assert_allclose, rtol=1e-8)
+    near(grad(f, (0, 1))(x, n), due)
+    near(grad(lambda x: f(x, n))(x), due[0])
+    near(grad(lambda n: f(x, n))(n), due[1])
+    near(jvp(f, (x, n), (1.0, 1.0))[1], sum(due))
+    near(jvp(lambda x: f(x, n), (x,), (1.0,))[1], due[0])
+    near(linearize(f, x, n)[1](1.0, 1.0), sum(due))
+
+
+def test_what_has_no_map_stays_whole():
+    f = primitive(lambda x, n: sum([x**k for k in range(n)]))
+    scalar_rule(f, lambda _, x, n: sum([k * x ** (k - 1) for k in range(n)]), None)
+    assert grad(f)(2.0, 4) == jvp(lambda x: f(x, 4), (2.0,), (1.0,))[1] == 17.0
+    g = primitive(lambda x, n: 1.0 * x**n)
+    scalar_rule(g, lambda _, x, n: n * x ** (n - 1) + 0 * n.bit_length(), None)
+    assert grad(g)(2, 3) == 12.0
+    h = primitive(lambda x, n: 1.0 * x * len(range(n)))
+    rrule.register(h)(lambda x, n: (h(x, n), lambda bar: (bar * len(range(n)), 0.0)))
+    frule.register(h)(lambda ts, x, n: (h(x, n), ts[0] * len(range(n))))
+    assert grad(h)(2.0, 3) == grad(h)(2, 3) == 3.0
+    assert jvp(h, (2, 3), (1.0, 0.0))[1] == jvp(lambda x: h(x, 3), (2.0,), (1.0,))[1] == 3.0
 
 
 def test_whole_numbers_in_structures():

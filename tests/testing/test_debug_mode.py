@@ -132,9 +132,19 @@ def gives_another_value():
     return double, r"the value of double .* is not that of double"
 
 
+def gives_another_dtype():
+    double = doubled()
+
+    @rrule.register(double)
+    def double_rule(x):
+        return np.float32(2.0) * x.astype(np.float32), lambda y_bar: (2.0 * y_bar,)
+
+    return double, r"float32\[3\], not float64\[3\]"
+
+
 WRONG = [
     writes_to_its_cotangent, writes_to_its_operand, writes_when_it_is_called, reuses_scratch,
-    changes_what_it_saved, draws, gives_another_value,
+    changes_what_it_saved, draws, gives_another_value, gives_another_dtype,
 ]  # fmt: skip
 
 

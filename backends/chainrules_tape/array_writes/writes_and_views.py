@@ -381,7 +381,8 @@ def _is_read_only(x: Any, view: View) -> bool:
     if type(view.how) is Call and sharing.get(view.how[0]) == "filled":
         return True  # a copy in place of a view that is read-only
     own: Any = innermost(x)
-    if getattr(getattr(own, "flags", None), "writeable", True):
+    # The real part of real numbers is the array itself.
+    if own is innermost(view.parent) or getattr(getattr(own, "flags", None), "writeable", True):
         return False
     # A guard locks owners and views of all of them; a part of what was written to has own memory.
     of_library = own.base is not None or not view.parent.as_view.written

@@ -350,6 +350,12 @@ def bind(
     return bound
 
 
+def counts(statement: Statement, n: int) -> set[int]:
+    """Return which of n operands a rule sees as they are, even integers: it has no map for them."""
+    annotated = {i for i, of in enumerate(statement.signature) if of in (int, bool)}
+    return annotated.union([i for i, s in enumerate(statement.recipe.stated_in(n)) if not s])
+
+
 def constant(request: Request, mode: str) -> Bound:
     """Bind a call that no derivative flows through, if the checks of its operands pass."""
     zeros = (ZeroTangent(),) * len(request.active)

@@ -26,7 +26,7 @@ from chainrules_py.ops.elementwise import QUOTIENTS, conj, strong_multiply
 from chainrules_py.primitives.plugins import Layer
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batched_tangents import aligned
-from chainrules_py.registry.bind.bind import Bound, Halves, Request, SharedRun, annotate
+from chainrules_py.registry.bind.bind import Bound, Halves, Request, SharedRun, annotate, counts
 from chainrules_py.registry.bind.elementwise_pulls import (
     NUMBERS,
     Partial,
@@ -37,7 +37,7 @@ from chainrules_py.registry.bind.elementwise_pulls import (
 )
 from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.checks import check_is_tangent
-from chainrules_py.tangents.primal_promotion import ByDtype, numbers_like
+from chainrules_py.tangents.primal_promotion import ByDtype, numbers_like, real_numbers
 from chainrules_py.tangents.primal_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,
@@ -90,6 +90,17 @@ class ElementwiseRecipe(SharedRun):
         """Return for each of n operands whether it has a partial."""
         return tuple([p is not None for p in self.partials])
 
+    def partial(self, request: Request, i: int) -> Any:
+        """Return the partial in operand i; a user's sees Python's integers as floats."""
+        partial: Any = self.partials[i]
+        whole = {k for k, x in enumerate(request.operands) if type_info(x).dispatch_type is int}
+        whole -= counts(request.statement, len(request.operands))
+        if not whole or request.statement.source.is_ours or self.forms[i][0] != "computed":
+            return partial
+        return lambda y, *xs: partial(
+            real_numbers(y), *[real_numbers(x) if k in whole else x for k, x in enumerate(xs)]
+        )
+
     def check(self, request: Request, y: Any, *xs: Any) -> None:
         """Raise for structures, and for complex numbers without a stated meaning of partials."""
         if self.complex is None and "complex" in map(kind_of, (y, *xs)):
@@ -122,7 +133,7 @@ class ElementwiseRecipe(SharedRun):
         if request.statement.primal in SELECTING:  # what is not selected is zero, even if infinite
             product = lambda t, p: strong_multiply(p, t)
         for i in request.active:
-            (form, c), partial = self.forms[i], self.partials[i]
+            (form, c), partial = self.forms[i], self.partial(request, i)
             constant = form == "constant" and not self.singular
             found.append((times_constant(c), None) if constant else (product, partial))
         return found

@@ -159,7 +159,7 @@ class Pulls:
     def _part(self, i: int, conjugate: bool) -> Any:
         """Return ``y_bar conj(p)`` for one operand, as a function of y_bar and the saved values."""
         recipe, saved, conj = self.recipe, self.saved, self.conj
-        partial, (form, value) = recipe.partials[i], recipe.forms[i]
+        partial, (form, value) = recipe.partial(self.request, i), recipe.forms[i]
         assert partial is not None
         if form == "constant" and not recipe.singular:
             # Not the shared `negated`, since each pull is annotated with its statement.

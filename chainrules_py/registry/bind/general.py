@@ -19,7 +19,15 @@ from chainrules_py.primitives.closures.convert import Closure, HigherOrder, Oper
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batched_tangents import aligned, batched, direction
-from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
+from chainrules_py.registry.bind.bind import (
+    Bound,
+    Halves,
+    Recipe,
+    Request,
+    SharedRun,
+    annotate,
+    counts,
+)
 from chainrules_py.registry.bind.elementwise_pulls import form
 from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
@@ -89,17 +97,22 @@ class _Written(Recipe):
     def _tests(self, request: Request) -> list[tuple[int, Any]]:
         """List the operands that may hold integers, with the test of their dtypes.
 
-        The list is empty for a rule that takes the config; operands annotated ``int`` or ``bool``
-        are passed on unchanged.
+        A Python integer, which only a user's rule needs as a float, has None for a test. The list
+        is empty for a rule that takes the config.
         """
         if self.with_config or self.whole:
             return []
-        kept = {i for i, t in enumerate(request.statement.signature) if t in (int, bool)}
-        infos = enumerate(map(type_info, request.operands))
+        ours = request.statement.source.is_ours
+        kept = counts(request.statement, len(request.operands))
         return [
-            (i, whole_of(info.dispatch_type))
-            for i, info in infos
-            if info.namespace is not None and (info.is_array or info.is_number) and i not in kept
+            (i, None if info.dispatch_type is int else whole_of(info.dispatch_type))
+            for i, info in enumerate(map(type_info, request.operands))
+            if i not in kept
+            and (
+                not ours
+                if info.dispatch_type is int
+                else info.namespace is not None and (info.is_array or info.is_number)
+            )
         ]
 
 
@@ -138,7 +151,7 @@ class GeneralRecipe(_Written, SharedRun):
                 told = [checked_map(m, statement, i in functions) for i, m in enumerate(given[1])]
                 given = given[0], tuple(told)
             for i, whole in tests:
-                if whole[xs[i].dtype]:
+                if whole is None or whole[xs[i].dtype]:
                     again = lambda reals: _checked(statement, stated(*reals, **options), n)[1]
                     maps = once_more(again, xs, given[1], given[0], statement)
                     return given if maps is None else (given[0], maps)
@@ -361,7 +374,7 @@ class FruleRecipe(_Written, OneMode):
             if (type(y), getattr(y, "dtype", None)) not in known_results:
                 check_result(y)
             for i, whole in tests:
-                if whole[xs[i].dtype]:
+                if whole is None or whole[xs[i].dtype]:
                     again = lambda xs: pair_of(frule(tuple(slots), *xs, **options), statement, "")
                     found = once_more(again, xs, slots, y, statement, pushes=True)
                     y_dot = y_dot if found is None else found[1]
@@ -425,7 +438,7 @@ class RruleRecipe(_Written, OneMode):
             y, pullback = answer
             y = y if home is None else home(y, xs)
             for i, whole in tests:
-                if whole[xs[i].dtype]:
+                if whole is None or whole[xs[i].dtype]:
                     again = lambda xs: rrule(*xs, **options)
                     pullback = _of_reals(pullback, again, xs, y, statement)
                     break
@@ -474,8 +487,8 @@ def _of_reals(
         bars = pullback(y_bar)
         if not isinstance(bars, tuple):
             return bars
-        found = once_more(rrule, xs, bars, y, statement)
-        return bars if found is None else found[1](y_bar)
+        found = once_more(lambda reals: rrule(reals)[1](y_bar), xs, bars, y, statement)
+        return bars if found is None else found
 
     return pulled
 
@@ -638,9 +651,9 @@ def maps_of_partials(
 
 
 def whole_operands(xs: Sequence[Any]) -> list[int]:
-    """List the indices of operands that are, or contain, arrays of integers."""
+    """List the indices of operands that are integers, or are or contain arrays of them."""
     leaves = [flatten(x)[0] if isinstance(x, (tuple, list, dict)) else [x] for x in xs]
-    return [i for i, parts in enumerate(leaves) if any(map(_is_whole, parts))]
+    return [i for i, parts in enumerate(leaves) if _is_plain(xs[i]) or any(map(_is_whole, parts))]
 
 
 def once_more(
@@ -666,24 +679,26 @@ def once_more(
         The statement of the rule, named in errors if it takes no real numbers.
     pushes : bool
         Whether ``ts`` are tangents. A zero cotangent means that the rule has no derivative in that
-        operand. A zero tangent does not; then an operand that refuses real numbers is an index.
+        operand. A zero tangent does not; then an operand that refuses real numbers is an index,
+        as is a Python integer for which the rule refuses them.
 
     Returns
     -------
     object or None
         The result of the run, or None if there was none.
     """
-    annotated = enumerate(statement.signature)
-    kept = {i for i, annotation in annotated if annotation in (int, bool)}
+    kept = counts(statement, len(xs))
     whole = [i for i in whole_operands(xs) if i < len(ts) and i not in kept]
     flowing = [i for i in whole if not is_zero(ts[i])]
-    read = lambda leaf: real_numbers(leaf, y) if _is_whole(leaf) else leaf
-    for places in [whole, flowing] if pushes and flowing != whole else [flowing]:
+    arrays = [i for i in flowing if not _is_plain(xs[i])]
+    in_array: Any = lambda leaf: real_numbers(leaf, y) if _is_whole(leaf) else leaf
+    read: Any = lambda x: real_numbers(x) if _is_plain(x) else map_leaves(in_array, x)
+    known = [whole, [i for i in whole if not _is_plain(xs[i])]] if pushes else []
+    for places in filter(None, [*known, flowing, arrays]):
         try:
-            reals = tuple([map_leaves(read, x) if i in places else x for i, x in enumerate(xs)])
-            return run(reals) if places else None
-        except (TypeError, IndexError) as error:
-            if places is not flowing:
+            return run(tuple([read(x) if i in places else x for i, x in enumerate(xs)]))
+        except Exception as error:
+            if places != arrays:
                 continue
             error.add_note(
                 f"{statement!r} has a derivative in a whole number, and is run with the real "
@@ -696,6 +711,10 @@ def once_more(
 
 def _is_whole(x: Any) -> bool:
     return hasattr(x, "dtype") and kind_of(x) == "int"
+
+
+def _is_plain(x: Any) -> bool:
+    return type_info(type(x)).dispatch_type is int
 
 
 # ------------------------------------------------------------------ operands that are functions

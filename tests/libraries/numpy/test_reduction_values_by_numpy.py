@@ -137,6 +137,14 @@ def test_the_derivative_of_what_numpy_is_asked_for_is_that_of_the_operations(nam
     check_grads(lambda x: np.sum(np.cos(f(x))).astype(float), X)
 
 
+@pytest.mark.parametrize("x", [[1.0, 2.0, 4.0], ((1, 2), (4, 7)), 3.5], ids=str)
+@pytest.mark.parametrize("f", [np.std, np.var])
+def test_a_mean_alone_may_be_traced(f, x):
+    for mean in (0.7, np.float64(0.7)):
+        check_grads(lambda mean: f(x, mean=mean, dtype="d"), mean)
+        check_grads(lambda mean: f(x, mean=mean), mean)
+
+
 @pytest.mark.parametrize("name", ["prod, from", "std, where", "logaddexp"])
 def test_so_is_the_second_one(name):
     loss = lambda x: np.sum(np.sin(REDUCED[name](x)))

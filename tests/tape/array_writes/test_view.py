@@ -198,6 +198,16 @@ def test_views_see_writes_as_those_of_numpy_do(name):
     np.testing.assert_allclose(curved.value, bend, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("part", [lambda x: x.real, np.real, lambda x: x[:].real])
+def test_the_real_part_of_a_real_argument_is_written_to(part):
+    def program(x):
+        real = part(x)
+        real[0] = 7.0 * x[1]
+        return np.sum(x * x)
+
+    np.testing.assert_array_equal(grad(program)(np.arange(3.0)), [0.0, 100.0, 4.0])
+
+
 def somewhere(shape, rng):
     """A basic index."""
     parts = []
