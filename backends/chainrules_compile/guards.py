@@ -173,7 +173,7 @@ class Guards:
         ):
             return
         self._followed.add((id(f), id(owner)))
-        if isinstance(f, types.MethodType) and isinstance(f.__func__, types.FunctionType):
+        if isinstance(f, types.MethodType):  # of a function, or of a primitive
             yield f.__func__, f.__self__
         elif isinstance(f, functools.partial):
             recipe = getattr(f, "recipe", None)  # of a derivative: its factory and arguments
@@ -451,7 +451,8 @@ def special_methods(c: type) -> list[Any]:
         for each in c.__mro__
         if is_own(each)
         for key, method in vars(each).items()
-        if key.startswith("__") and isinstance(method, types.FunctionType)
+        if key.startswith("__")
+        and isinstance(getattr(method, "__wrapped__", method), types.FunctionType)
         if key != "__post_init__" and key not in vars(object)  # as __init__, __repr__
     ]
 

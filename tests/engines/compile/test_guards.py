@@ -119,7 +119,13 @@ class Default:
 
 
 class Inherited(Default):
-    pass
+    @primitive
+    def scaled(self, x):
+        return self.rate * x
+
+    @primitive
+    def __call__(self, x):
+        return self.rate * x
 
 
 @dataclasses.dataclass
@@ -140,6 +146,11 @@ LOOKED_UP = {
         lambda x: np.sum(x) * (INHERITED.shift is None or INHERITED.shift),
         (Default, "shift"),
     ),
+    "what a primitive looks up": (lambda x: np.sum(INHERITED.scaled(x)), (INHERITED, "rate")),
+    "what a primitive that is called looks up": (
+        lambda x: np.sum(INHERITED(x)),
+        (INHERITED, "rate"),
+    ),
     "a cached property": (lambda x: INHERITED.once * np.sum(x), (INHERITED, "once")),
     "an attribute of an argument's class": (Scaled.loss, (Scaled, "rate")),
 }
@@ -149,7 +160,8 @@ LOOKED_UP = {
 def test_what_a_class_holds_is_seen(name, monkeypatch):
     f, (owner, key) = LOOKED_UP[name]
     args = (SCALED, X) if f is Scaled.loss else (X,)
-    monkeypatch.setattr(owner, key, 1.0) if key == "rate" else None
+    if key == "rate":
+        monkeypatch.setattr(owner, key, 1.0, raising=False)
     compiled = compile(f)
     assert compiled(*args) == f(*args)
     monkeypatch.setattr(owner, key, 5.0)
