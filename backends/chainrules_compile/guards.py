@@ -173,7 +173,7 @@ class Guards:
         ):
             return
         self._followed.add((id(f), id(owner)))
-        if isinstance(f, types.MethodType):  # of a function, or of a primitive
+        if isinstance(f, types.MethodType) and is_written(f.__func__):
             yield f.__func__, f.__self__
         elif isinstance(f, functools.partial):
             recipe = getattr(f, "recipe", None)  # of a derivative: its factory and arguments
@@ -439,6 +439,11 @@ def is_own(x: Any) -> bool:
     return not known and type_info(type(x)).memory is None
 
 
+def is_written(method: Any) -> bool:
+    """Return whether a method is written in Python, itself or what a primitive wraps."""
+    return isinstance(getattr(method, "__wrapped__", method), types.FunctionType)
+
+
 def is_instance(x: Any) -> bool:
     """Return whether a value is an instance of a user-defined class."""
     return is_own(x) and not isinstance(x, (type, types.FunctionType, types.ModuleType))
@@ -451,8 +456,7 @@ def special_methods(c: type) -> list[Any]:
         for each in c.__mro__
         if is_own(each)
         for key, method in vars(each).items()
-        if key.startswith("__")
-        and isinstance(getattr(method, "__wrapped__", method), types.FunctionType)
+        if key.startswith("__") and is_written(method)
         if key != "__post_init__" and key not in vars(object)  # as __init__, __repr__
     ]
 

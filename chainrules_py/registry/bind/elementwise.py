@@ -97,9 +97,15 @@ class ElementwiseRecipe(SharedRun):
         whole -= counts(request.statement, len(request.operands))
         if not whole or request.statement.source.is_ours or self.forms[i][0] != "computed":
             return partial
-        return lambda y, *xs: partial(
-            real_numbers(y), *[real_numbers(x) if k in whole else x for k, x in enumerate(xs)]
-        )
+
+        def of_reals(y: Any, *xs: Any) -> Any:
+            reals = [real_numbers(x) if k in whole else x for k, x in enumerate(xs)]
+            try:
+                return partial(real_numbers(y), *reals)
+            except Exception:  # it takes integers alone, as counts
+                return partial(y, *xs)
+
+        return of_reals
 
     def check(self, request: Request, y: Any, *xs: Any) -> None:
         """Raise for structures, and for complex numbers without a stated meaning of partials."""

@@ -191,8 +191,8 @@ def test_what_people_write_for_other_errors_says_nothing():
             y = 2.0 * y
         if hasattr(x, "__array_interface__"):
             y = 0.0 * y
-        for number in (float, int, complex, np.ndarray.item, lambda x: x.item(5)):
-            with contextlib.suppress(TypeError, ValueError, IndexError):
+        for number in (float, int, complex):
+            with contextlib.suppress(TypeError):
                 y = 0.0 * number(x)
         assert isinstance(str(y), str)
         assert isinstance(y, (int, float, np.floating))
