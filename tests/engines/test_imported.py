@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import NotDifferentiableError, rrule
-from chainrules_tape import grad, jvp, value_and_grad
+from chainrules_tape import grad, hvp, jvp, value_and_grad
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
 
@@ -51,6 +51,22 @@ def test_functions_of_torch_that_leave_it_are_refused() -> None:
             grad(f)(X)
         with pytest.raises(NotDifferentiableError, match="does not become a plain number"):
             jvp(f, (X,), (X,))
+
+
+@pytest.mark.parametrize("slope", [2.0, np.array([2.0, 0.5, -1.0, 3.0])])
+def test_second_derivatives_of_what_is_linear_in_torch(slope: Any) -> None:
+    """PyTorch's tangent of a constant is a tensor of zeros without memory."""
+    torch: Any = pytest.importorskip("torch")
+    c = torch.as_tensor(slope)
+    f = importlib.import_module("chainrules_torch").import_rule(lambda t: t * c)
+    found = hvp(lambda x: np.sum(f(x) ** 2), (X,), (X,))
+    np.testing.assert_allclose(found[0], 2.0 * slope**2 * X, rtol=1e-15)
+
+
+def test_parameters_behind_the_operands_are_options() -> None:
+    jnp: Any = pytest.importorskip("jax.numpy")
+    tile = importlib.import_module("chainrules_jax").import_rule(jnp.tile, operands=1)
+    np.testing.assert_allclose(grad(lambda x: np.sum(tile(x, reps=3) ** 2))(X), 6.0 * X)
 
 
 @pytest.mark.parametrize("of", [lambda t: t, lambda t: t[1:], lambda t: t.view(2, 2)])

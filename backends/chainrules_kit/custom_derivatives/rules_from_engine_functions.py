@@ -79,12 +79,7 @@ def parameters_of_imported(
         raise RuleError(
             f"import_rule({name_of(f)}): its parameters cannot be read; say how many operands="
         )
-    rest = {
-        p.name: p.default
-        for p in found
-        if p.name not in names and (p.kind is p.KEYWORD_ONLY or p.default is not p.empty)
-    }
-    return names, rest
+    return names, {p.name: p.default for p in found if p.name not in names}
 
 
 def declared(

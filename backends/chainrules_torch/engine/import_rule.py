@@ -226,7 +226,7 @@ def computed_by_torch(
         return f(*[_tensor(x, like) for x in operands])
     home = next((x for x in operands if hasattr(x, "dtype")), None)
     given = [_tensor(x, None) for x in operands]
-    shared = {_memory(x) for x in given if is_tensor(x)}
+    shared = {0, *[_memory(x) for x in given if is_tensor(x)]}
 
     def back(y: Any) -> Any:
         if _is_escaping(y):
@@ -251,7 +251,11 @@ def _is_escaping(x: Any) -> bool:
 
 
 def _memory(x: torch.Tensor) -> int:
-    return x.untyped_storage().data_ptr()
+    """Return the place of a tensor's memory, or 0 if it has none, as a tangent of zeros."""
+    try:
+        return x.untyped_storage().data_ptr()
+    except RuntimeError:
+        return 0
 
 
 def _tensor(x: Any, like: Any) -> Any:
