@@ -29,14 +29,21 @@ Concrete: type = min(
 )
 """The class of concrete arrays, as opposed to tracers."""
 
-# JAX moves arrays between devices itself, and its tracers have no device.
-register_array_type(jax.core.Tracer, Library(jnp, kind=_kind, devices=False, reads=(np.ndarray,)))
-register_array_type(
-    Concrete,
-    Library(  # JAX arrays are immutable
-        jnp, kind=_kind, devices=False, reads=(np.ndarray,), own=lambda x, theirs: x
-    ),
-)
+# JAX moves arrays between devices itself, and its tracers have no device; arrays are immutable.
+for _class in (
+    jax.core.Tracer,
+    *[c for c in jax.Array.__subclasses__() if c is Concrete or c.__name__ == "PRNGKeyArray"],
+):
+    register_array_type(
+        _class,
+        Library(
+            jnp,
+            kind=_kind,
+            devices=False,
+            reads=(np.ndarray,),
+            own=None if _class is jax.core.Tracer else lambda x, theirs: x,
+        ),
+    )
 
 
 def is_traced(x: Any) -> bool:

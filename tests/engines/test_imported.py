@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from chainrules_py import NotDifferentiableError, rrule
+from chainrules_py import NotDifferentiableError, RuleError, rrule
 from chainrules_tape import grad, hvp, jvp, value_and_grad
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
@@ -61,6 +61,16 @@ def test_second_derivatives_of_what_is_linear_in_torch(slope: Any) -> None:
     f = importlib.import_module("chainrules_torch").import_rule(lambda t: t * c)
     found = hvp(lambda x: np.sum(f(x) ** 2), (X,), (X,))
     np.testing.assert_allclose(found[0], 2.0 * slope**2 * X, rtol=1e-15)
+
+
+def test_a_class_of_functions_is_told_from_its_function() -> None:
+    torch: Any = pytest.importorskip("torch")
+
+    class Cube(torch.autograd.Function):
+        """It has no derivative: its class is refused before."""
+
+    with pytest.raises(RuleError, match=r"write import_rule\(Cube\.apply\)"):
+        importlib.import_module("chainrules_torch").import_rule(Cube)
 
 
 def test_parameters_behind_the_operands_are_options() -> None:

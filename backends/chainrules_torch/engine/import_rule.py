@@ -28,6 +28,7 @@ from chainrules_kit.custom_derivatives.rules_from_engine_functions import (
 from chainrules_py import (
     NotDifferentiableError,
     Primitive,
+    RuleError,
     primitive,
 )
 from chainrules_py.extend import (
@@ -72,7 +73,8 @@ def import_rule(
     Raises
     ------
     RuleError
-        If ``to`` has a rule already: an imported rule is a last resort, and never preferred.
+        If ``to`` has a rule already: an imported rule is a last resort, and never preferred. If f
+        is a class of `torch.autograd.Function`, and not its ``apply``.
 
     Notes
     -----
@@ -89,6 +91,8 @@ def import_rule(
     0.307788
     """
     name = str(getattr(f, "__name__", getattr(getattr(f, "func", None), "__name__", "imported")))
+    if isinstance(f, type) and issubclass(f, torch.autograd.Function):
+        raise RuleError(f"{name} is a class of functions: write import_rule({name}.apply)")
 
     signature = ByPosition(f, torch.overrides.resolve_name)
 

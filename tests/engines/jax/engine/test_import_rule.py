@@ -11,12 +11,15 @@ import chainrules_tape
 from chainrules_jax import export, import_rule
 from chainrules_jax.engine.import_rule import _entered, _left
 from chainrules_py import (
+    LinearMap,
+    NoTangent,
     NotDifferentiableError,
     RuleError,
     explain,
     frule,
     primitive,
     rrule,
+    rule,
     scalar_rule,
 )
 from chainrules_py import ops as v
@@ -195,3 +198,20 @@ def test_a_key_of_jax_is_an_operand_without_a_derivative(near):
     near(grad(lambda x: np.sum(f(key, x)))(X), drawn)
     near(jax.grad(lambda x: f(key, x).sum())(jnp.asarray(X)), drawn)
     near(jax.jit(jax.grad(lambda x, k: f(k, x).sum()))(jnp.asarray(X), key), drawn)
+
+
+@pytest.mark.parametrize("around", [lambda f: f, jax.jit])
+def test_a_key_is_an_operand(around):
+    @primitive
+    def noisy(key, x):
+        return x**2 + jax.random.normal(key, x.shape)
+
+    @rule(noisy)
+    def noisy_rule(key, x):
+        return noisy(key, x), (
+            NoTangent(),
+            LinearMap(lambda t, x: 2.0 * x * t, lambda t, x: 2.0 * x * t, x),
+        )
+
+    slope = around(jax.grad(lambda key, x: export(noisy)(key, x).sum(), 1))
+    np.testing.assert_allclose(slope(jax.random.key(0), jnp.asarray(X)), 2.0 * X)
