@@ -259,7 +259,7 @@ class Guards:
                 if "super" in names:
                     yield from [(getattr(of_a_base, "fget", of_a_base), x) for of_a_base in each]
             else:
-                is_stored = key in own or bool(each) or isinstance(x, type)  # also by a base of it
+                is_stored = key in own or bool(each) or issubclass(type(x), type)  # by a base of it
                 yield from self._note(f"{name}.{key}", x, key, set(), is_stored)
         if type(own) is dict and is_instance(x):
             once = {

@@ -35,7 +35,7 @@ for _class in (
     *[c for c in jax.Array.__subclasses__() if c is Concrete or c.__name__ == "PRNGKeyArray"],
 ):
     register_array_type(
-        _class,
+        _class,  # type: ignore[arg-type]  # a class
         Library(
             jnp,
             kind=_kind,
