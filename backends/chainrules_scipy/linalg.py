@@ -373,10 +373,15 @@ def _of_routine(name: str, a: Any, full: bool, u: Any, s: Any, vh: Any) -> tuple
     return u @ (adjoint(asked(u)) @ known[0]), s, (known[2] @ adjoint(asked(vh))) @ vh
 
 
+def _matrix(x: Any) -> Any:
+    """Return a number, or a vector, as a matrix of one row, as SciPy does."""
+    return x if getattr(x, "ndim", 0) > 1 else np.atleast_2d(x)
+
+
 OF_SYSTEMS = operations(
     native,
     finite="a",
-    cholesky=lambda a, lower: v.cholesky(np.atleast_2d(a), upper=not lower),
+    cholesky=lambda a, lower: v.cholesky(_matrix(a), upper=not lower),
     det=lambda a: v.det(a),  # noqa: PLW0108 - the parameters are SciPy's
     inv=lambda a, assume_a, lower: (
         v.inv(read(a, assume_a, lower))
@@ -614,7 +619,7 @@ FOLLOWED |= (
     operations(
         native,
         arrays="A a b q",
-        expm=lambda A: v.expm(np.atleast_2d(A)),
+        expm=lambda A: v.expm(_matrix(A)),
         logm=lambda A, disp: _with_error(v.logm(A), disp, native.logm, A),
         sqrtm=lambda A, disp: _with_error(v.sqrtm(of_lapack(A)), disp, native.sqrtm, A),
         solve_sylvester=lambda a, b, q: _as_scipy(_SYLVESTER, v.solve_sylvester(a, b, q), a, b, q),
