@@ -30,6 +30,7 @@ from chainrules_py.extend import (
     flatten,
     is_generator,
     is_library,
+    made_by_python,
     states,
     type_info,
 )
@@ -425,16 +426,13 @@ def is_moving(x: Any) -> bool:
     return hasattr(type(x), "__next__") or hasattr(type(x), "get_nowait")
 
 
-_HEAP_TYPE = 1 << 9  # a flag of classes that Python code makes, also without a module
-
-
 def is_own(x: Any) -> bool:
     """Return whether a value is user-defined: an object, a class, a function, or a module."""
     if isinstance(x, (types.MethodType, functools.partial)):
         return False
     of = x if isinstance(x, (type, types.FunctionType)) else type(x)
     home = x.__name__ if isinstance(x, types.ModuleType) else of.__module__
-    made = home == "builtins" and getattr(of, "__flags__", 0) & _HEAP_TYPE  # by `exec`
+    made = home == "builtins" and isinstance(of, type) and made_by_python(of)  # by `exec`
     known = is_library(home or "") and not (made or isinstance(x, (SimpleNamespace, Namespace)))
     return not known and type_info(type(x)).memory is None
 

@@ -68,7 +68,12 @@ OF_ARRAYS = {
 """Attributes of arrays that cannot be set, and what to write instead."""
 PARTS = ("real", "imag")
 
-STATIC = frozenset(("shape", "ndim", "dtype", "size", "itemsize", "nbytes", "flags", "device"))
+STATIC = frozenset(
+    (
+        *("shape", "ndim", "dtype", "size", "itemsize", "nbytes", "flags", "device"),
+        "__array_namespace__",
+    )
+)
 """Attributes that are determined by the class, the dtype, the shape and the layout."""
 
 
@@ -84,7 +89,7 @@ def fields_of(cls: type) -> dict[str, Any]:
         for name in dir(cls)
         if not (name.startswith("__") or hasattr(Noted, name))
     }
-    for name in (STATIC | {"__array_namespace__"}).intersection(dir(cls)):
+    for name in STATIC.intersection(dir(cls)):
         fields[name] = property(operator.attrgetter(f"payload.{name}"))
     if type_info(cls).is_array:
         fields["strides"] = property(refuse_strides)

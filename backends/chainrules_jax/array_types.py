@@ -29,7 +29,7 @@ Concrete: type = min(
 )
 """The class of concrete arrays, as opposed to tracers."""
 
-# JAX moves arrays between devices itself, and its tracers have no device; arrays are immutable.
+# JAX moves arrays between devices itself; its tracers have no device, and its arrays do not change.
 for _class in (
     jax.core.Tracer,
     *[c for c in jax.Array.__subclasses__() if c is Concrete or c.__name__ == "PRNGKeyArray"],

@@ -20,12 +20,7 @@ import types
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from chainrules_py.errors import (
-    ChainRulesError,
-    NotDifferentiableError,
-    TracerError,
-    describe,
-)
+from chainrules_py.errors import ChainRulesError, NotDifferentiableError, TracerError, describe
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
 from chainrules_py.values.caller_frames import caller, is_of_library, program_frame, root_module
 from chainrules_py.values.dispatch_types import Tracer

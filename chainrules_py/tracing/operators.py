@@ -14,11 +14,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
-from chainrules_py.errors import (
-    NotDifferentiableError,
-    UnsupportedKeywordError,
-    describe,
-)
+from chainrules_py.errors import NotDifferentiableError, UnsupportedKeywordError, describe
 from chainrules_py.ops import binary_operators, square_operator, unary_operators
 from chainrules_py.ops.engine_operations import rounded, shape_back
 from chainrules_py.primitives.aliases.alias import aliases
@@ -36,11 +32,7 @@ from chainrules_py.tracing.library_calls import (
     steps,
     to_import,
 )
-from chainrules_py.tracing.lost_derivative_notes import (
-    note_comparison,
-    refuse_shortcut,
-    shortcuts,
-)
+from chainrules_py.tracing.lost_derivative_notes import note_comparison, refuse_shortcut, shortcuts
 from chainrules_py.tracing.object_arrays import element_methods
 from chainrules_py.values.array_conversion import is_read, is_table
 from chainrules_py.values.caches import forgets

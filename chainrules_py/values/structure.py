@@ -272,7 +272,6 @@ def _structure(x: T) -> Structure[T]:
     return found
 
 
-_HEAP_TYPE = 1 << 9  # a flag of the classes that Python code makes
 _when_seen: list[Callable[[type], None]] = []
 """Called with each class before it is classified, to load the backend that registers it."""
 
@@ -293,7 +292,7 @@ def _classify(cls: type) -> Structure[Any] | None:
 
             names = tuple(f.name for f in dataclasses.fields(cls))
             code = getattr(getattr(cls, "__init__", None), "__code__", None)
-            holds_more = not all(c is object or c.__flags__ & _HEAP_TYPE for c in cls.__mro__)
+            holds_more = not all(c is object or made_by_python(c) for c in cls.__mro__)
             if holds_more or (not names and code is not None and code.co_argcount > 1):
                 return None  # items beside its fields, or arguments that none declares: a leaf
             return _by_fields(cls, names)
@@ -304,6 +303,11 @@ def _classify(cls: type) -> Structure[Any] | None:
         if base is dict:
             return Structure("keys", None, _dict_items, _rebuild_dict)
     return None
+
+
+def made_by_python(cls: type) -> bool:
+    """Return whether Python code made a class, as opposed to the static classes of C."""
+    return bool(cls.__flags__ & 1 << 9)  # Py_TPFLAGS_HEAPTYPE
 
 
 def _by_position_tuple(cls: type) -> Structure[Any]:
