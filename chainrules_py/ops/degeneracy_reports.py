@@ -40,7 +40,7 @@ def tied_weights(even: Any, t: Any, values: Any, tied: Any, /) -> Any:
     even, t, values : array of shape (..., n)
         The weights, the weights before they were made equal, and the values.
     tied : bool array of shape (..., n, n)
-        Which pairs of values are equal.
+        Which pairs of values are equal; on the diagonal, which values are zero.
 
     Raises
     ------

@@ -1,15 +1,16 @@
 """Rules of reports."""
 
-from chainrules_py.ops import expand_dims, report, tied_weights
+from chainrules_py.ops import expand_dims, eye_like, report, tied_weights
 from chainrules_py.registry.constructors import non_differentiable, rule
-from chainrules_py.rules.support.spectra import beyond, least, off_diagonal, pairs
+from chainrules_py.rules.support.spectra import beyond, least, pairs
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
 from chainrules_py.values.dispatch_types import Array
 
 SPLIT = (
-    "eigvals, eigvalsh, svdvals: equal values are split by what varies, and the first derivative, "
-    "the same for each, does not tell the second. Write the loss without them (norm, slogdet ...)"
+    "eigvals, eigvalsh, svdvals: equal values are split by what varies, or singular values of 0 "
+    "move, and the first derivative, the same for each, or 0, does not tell the second. Write the "
+    "loss without them (norm, slogdet ...)"
 )
 
 non_differentiable(report)
@@ -29,7 +30,8 @@ def tied_weights_rule(even: Array, t: Array, values: Array, tied: Array):
 
 
 def told(t, tied):
-    """Report elements that differ among tied values."""
+    """Report elements that differ among tied values, and those of zeros, on the diagonal."""
     t = t * 1.0  # whole numbers have no resolution
-    report(beyond(off_diagonal(tied, t), pairs(t), expand_dims(least(t), axis=-1)), message=SPLIT)
+    moved = pairs(t) + eye_like(t, rows=t.shape[-1]) * expand_dims(t, axis=-1)
+    report(beyond(tied, moved, expand_dims(least(t), axis=-1)), message=SPLIT)
     return ZeroTangent()

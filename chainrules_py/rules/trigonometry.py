@@ -100,12 +100,19 @@ def sinc_slope(y, x):
 for _operation, *_slopes in (
     (sin, lambda _y, x: cos(x)),
     (cos, lambda _y, x: -sin(x)),
-    (tan, lambda y, _x: 1 + y * y),
+    # Of complex numbers, 1 + y² cancels where y is near i.
+    (
+        tan,
+        lambda y, x: 1 + y * y if kind_of(x) != "complex" else squared_secant(1j * y, 1j * x),
+    ),
     (atan, lambda _y, x: divide(1, 1 + x * x)),
     (sinh, lambda _y, x: cosh(x)),
     (cosh, lambda _y, x: sinh(x)),
     (tanh, squared_secant),
-    (asinh, lambda _y, x: divide(1, sqrt(increased(x * x)))),
+    (
+        asinh,
+        lambda _y, x: divide(1, hypot(1, x) if kind_of(x) == "real" else sqrt(increased(x * x))),
+    ),
     (sinc, sinc_slope),
 ):
     scalar_rule(_operation, *_slopes, complex="holomorphic")

@@ -184,8 +184,8 @@ def guarded(step: Callable[..., Any], f: Any, classes: tuple[type, ...]) -> Call
         fact = "NaN is compared, which is being differentiated"
     elif kinds.count("complex") == 1:
         fact = "a complex number meets a real one that is being differentiated"
-    elif "narrow" in kinds and float in classes:
-        fact = "a float of 64 bits meets a narrower number that is being differentiated"
+    elif "narrow" in kinds and float in [info.dispatch_type for info in infos]:
+        fact = "a float of 64 bits meets a narrower number, and one of them is differentiated"
     else:
         return step
 

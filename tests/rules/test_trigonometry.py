@@ -228,3 +228,18 @@ def test_the_slope_of_tanh_of_complex_numbers():
             truth = complex(mpmath.sech(z) ** 2)
         slope = jvp(np.tanh, (np.array(z),), (np.array(1.0 + 0j),))[1]
         assert abs(slope - truth) <= 1e-14 * abs(truth)
+
+
+@pytest.mark.parametrize("z", [0.3 + 0.2j, 1.0 + 20.0j, -1.0 - 20.0j])
+def test_the_slope_of_tan_where_its_value_is_near_i(z):
+    with mpmath.workdps(60):
+        truth = complex(mpmath.sec(z) ** 2)
+    slope = jvp(np.tan, (np.array(z),), (np.array(1.0 + 0j),))[1]
+    assert abs(slope - truth) <= 1e-14 * abs(truth)
+
+
+@pytest.mark.parametrize("x", [np.float16(300), np.float32(-1e20), 1e200])
+def test_the_slope_of_arcsinh_where_squares_overflow(x):
+    with mpmath.workdps(600):
+        truth = float(mpmath.diff(mpmath.asinh, float(x)))
+    np.testing.assert_allclose(grad(np.arcsinh)(x), truth, rtol=1e-3)

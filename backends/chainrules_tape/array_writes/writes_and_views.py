@@ -718,6 +718,8 @@ class Writable(ArrayLike):
             ):
                 return ufunc(*map(innermost, operands), out=target, **rest)
             refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))
+        if how.get("where", True) is not True:  # what is not computed keeps the target's numbers
+            operands = target, *operands[1:]  # refused, as traced operands are
         assign(
             target,
             ufunc(*operands, **how),

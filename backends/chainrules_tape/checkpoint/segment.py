@@ -116,8 +116,10 @@ class Stored:
 
     def value(self, tape: BareTape) -> Any:
         """Return the value with new variables of the tape."""
-        leaves = [x if i is None else tape.classes[type(x)](x, tape, i) for x, i in self.leaves]
-        return unflatten(self.tree, leaves)
+        return unflatten(
+            self.tree,
+            [x if i is None else tape.classes[type(x)](x, tape, i) for x, i in self.leaves],
+        )
 
 
 @final

@@ -105,8 +105,8 @@ def replayed(tape: BareTape) -> Callable[[int], Any]:
             if len(known) == len(values) and not some:
                 found = [known.get(id(s), (s, None)) for s in record[2:]]
                 return (*record[:2], *[reopen(value, link, tape) for value, link in found])
-        operands = [reopen(payload, link, tape) for payload, link in call.opened]
-        return call.run(record[1], operands)[1]  # so that the rule's operations are recorded
+        # So that the rule's operations are recorded.
+        return call.run(record[1], [reopen(x, link, tape) for x, link in call.opened])[1]
 
     return fetch
 

@@ -165,7 +165,7 @@ def svdvals_push(x_dot, x):
     U, S, Vh = svd(x, full_matrices=False)
     tied, null = near(S, U.shape[-2], Vh.shape[-1])
     S_dot = real(diagonal(matmul(matmul(adjoint(U), x_dot), adjoint(Vh))))
-    return where(null, 0.0, evenly(S_dot, S, tied))
+    return where(null, 0.0, evenly(S_dot, S, tied, null))
 
 
 def svdvals_pull(S_bar, x):
@@ -175,7 +175,8 @@ def svdvals_pull(S_bar, x):
 def values_pull(S_bar, U, S, Vh):
     """Ā = U diag(s̄) Vᴴ."""
     tied, null = near(S, U.shape[-2], Vh.shape[-1])
-    return matmul(U * expand_dims(evenly(where(null, 0.0, S_bar), S, tied), axis=-2), Vh)
+    S_bar = evenly(where(null, 0.0, S_bar), S, tied, null)
+    return matmul(U * expand_dims(S_bar, axis=-2), Vh)
 
 
 # ---------------------------------------------------------------- equal and zero values

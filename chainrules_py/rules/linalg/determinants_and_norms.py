@@ -154,8 +154,16 @@ def slogdet_rule(x: Array):
 
 
 # NaN for singular matrices: an error would stop programs that use the sign alone.
+def regular(x, logabsdet):
+    return where(equal(kept(logabsdet, MATRIX, False), -math.inf), math.nan, x)
+
+
 def relative(x_dot, x, logabsdet):
-    return trace(solve(where(equal(kept(logabsdet, MATRIX, False), -math.inf), math.nan, x), x_dot))
+    return trace(solve(regular(x, logabsdet), x_dot))
+
+
+def spread(t_bar, x, logabsdet):
+    return expand_dims(t_bar, axis=MATRIX) * adjoint(inv_again(regular(x, logabsdet)))
 
 
 def slogdet_push_real(x_dot, x, sign, logabsdet):
@@ -164,7 +172,7 @@ def slogdet_push_real(x_dot, x, sign, logabsdet):
 
 def slogdet_pull_real(y_bar, x, sign, logabsdet):
     bar = y_bar[1]  # zero if it is of the sign alone
-    return bar if is_zero(bar) else expand_dims(bar, axis=MATRIX) * adjoint(inv_again(x))
+    return bar if is_zero(bar) else spread(bar, x, logabsdet)
 
 
 def slogdet_push(x_dot, x, sign, logabsdet):
@@ -175,4 +183,4 @@ def slogdet_push(x_dot, x, sign, logabsdet):
 def slogdet_pull(y_bar, x, sign, logabsdet):
     turn = conj(sign) * dense(y_bar[0], sign)
     t_bar = dense(y_bar[1], logabsdet) + 0.5 * (turn - conj(turn))
-    return expand_dims(t_bar, axis=MATRIX) * adjoint(inv_again(x))
+    return spread(t_bar, x, logabsdet)

@@ -40,9 +40,10 @@ def inverse(d, small):
     return where(small, 0.0, 1.0 / where(small, 1.0, d))
 
 
-def off_diagonal(tied, s):
-    """Return the tied pairs of two different values."""
-    return logical_and(tied, less(eye_like(real(s), rows=s.shape[-1]), 0.5))
+def off_diagonal(tied, s, null=None):
+    """Return the tied pairs of two different values, and the values in a mask on the diagonal."""
+    two = less(eye_like(real(s), rows=s.shape[-1]), 0.5)
+    return logical_and(tied, two if null is None else logical_or(two, expand_dims(null, axis=-1)))
 
 
 def threshold(s, *tangents):
@@ -76,10 +77,11 @@ def singled_out(tied, *bars):
     return logical_and(tied, not_equal(expand_dims(used, axis=-2), expand_dims(used, axis=-1)))
 
 
-def evenly(t, s, tied):
+def evenly(t, s, tied, null=None):
     """Move each element towards those tied with it, so that exact ties end at their mean.
 
-    A second derivative that splits them is reported, since the first does not determine it.
+    A second derivative that splits them is reported, since the first does not determine it; so is
+    one along which a value moves that is zero, in the mask ``null``.
 
     The weights 1 / max(number tied with i, number tied with j) are symmetric and keep sums and
     constants, even if "nearly equal" is not transitive, so push and pull are the same.
@@ -89,7 +91,7 @@ def evenly(t, s, tied):
     count = sum(ones, axis=-1)
     weight = ones / maximum(expand_dims(count, axis=-1), expand_dims(count, axis=-2))
     even = t + sum(weight * (expand_dims(t, axis=-2) - expand_dims(t, axis=-1)), axis=-1)
-    return tied_weights(even, t, s, tied)
+    return tied_weights(even, t, s, off_diagonal(tied, s, null))
 
 
 def unsettled(tied, close, s_bar, normal, limit, alone=None):

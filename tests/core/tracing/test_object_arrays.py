@@ -180,6 +180,8 @@ def test_a_narrow_number_beside_a_float():
         grad(f)(X.astype(np.float32))
     alone = lambda x: x[0] * 0.1
     assert grad(alone)(X.astype(np.float32)).dtype == np.float32
+    with pytest.raises(TracerError, match="64 bits.*" + LINE):
+        grad(lambda x: np.sum(np.array([x, np.float16(1.5)])))(0.7)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])

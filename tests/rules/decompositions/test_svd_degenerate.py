@@ -9,7 +9,7 @@ import pytest
 from chainrules_py import DegeneracyWarning, NotDifferentiableError, frule
 from chainrules_py import ops as v
 from chainrules_py.ops import report, strict, svd
-from chainrules_tape import grad, jvp
+from chainrules_tape import grad, hvp, jvp
 from tests.rules.decompositions.pairings import adjoint, inner_product, pairing, slope_along
 
 RNG = np.random.default_rng(4)
@@ -177,6 +177,15 @@ def test_hessians_at_equal_values_are_reported():
     with pytest.warns(DegeneracyWarning):
         h = grad(lambda x: pairing(grad(f)(x), u))(np.eye(3))
     assert np.all(np.isfinite(h))
+
+
+@pytest.mark.parametrize("x", [np.diag([1.0, 0.0]), np.zeros((2, 1)), np.outer([1, 2], [1, 2])])
+def test_hessians_at_zero_values_are_reported(x):
+    """The derivative of a zero value is 0, which says nothing of the second one."""
+    f = lambda x: np.sum(np.linalg.svdvals(x) ** 2)
+    for second in (lambda: grad(lambda x: np.sum(grad(f)(x)))(x), lambda: hvp(f, (x,), (x + 1,))):
+        with pytest.warns(DegeneracyWarning, match="0 move"):
+            second()
 
 
 @fields

@@ -116,7 +116,7 @@ def test_functions_of_a_matrix_in_both_modes(f, shape, complex):
     check_both_modes(f, (draw(*shape, complex=complex),), rtol=1e-6)
 
 
-def test_forward_mode_of_a_singular_logarithm():
+def test_a_singular_logarithm():
     """A program may branch on the sign, which NumPy computes there without an error."""
 
     def f(a):
@@ -131,6 +131,9 @@ def test_forward_mode_of_a_singular_logarithm():
         both = factor * np.stack([a, 2 * eye])
         _, (_, slopes) = jvp(np.linalg.slogdet, (both,), (both,))
         np.testing.assert_array_equal(slopes, [np.nan, 2])
+        back = vjp(lambda x: np.linalg.slogdet(x)[1], both)[1](np.ones(2))[0]
+        assert np.isnan(back[0]).all()
+        np.testing.assert_allclose(back[1], eye / (2 * np.conj(factor)))
 
 
 @pytest.mark.parametrize(

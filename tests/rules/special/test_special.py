@@ -97,6 +97,10 @@ ENDS = [
     (v.entr, (0.0,), (INF,)),
     (v.rel_entr, (0.0, 2.0), (-INF, 0.0)),
     (v.kl_div, (0.0, 2.0), (-INF, 1.0)),
+    (v.rel_entr, (1e-200, 1e200), (1 - 400 * math.log(10), 0.0)),
+    (v.kl_div, (1e200, 1e-200), (400 * math.log(10), -INF)),
+    (v.rel_entr, (1e-310, 1e-310), (1.0, -1.0)),
+    (v.xlogy, (1e-310, 1e-310), (None, 1.0)),
     (v.logit, (0.0,), (INF,)),
     (v.logit, (1.0,), (INF,)),
     (v.ndtri, (0.0,), (INF,)),
@@ -293,11 +297,25 @@ def test_parameters_of_hypergeometric_functions():
 # ------------------------------------------------------------------------------ complex numbers
 
 
+IN_THE_PLANE = (0.7 + 0.4j, -1.3 + 0.2j, 3.0 - 2.0j)
+
+
 @pytest.mark.parametrize(
-    "operation, f", [(v.gamma, mp.gamma), (v.loggamma, mp.loggamma), (v.rgamma, mp.rgamma)]
+    "operation, f, points",
+    [
+        (v.gamma, mp.gamma, IN_THE_PLANE),
+        (v.loggamma, mp.loggamma, IN_THE_PLANE),
+        (v.rgamma, mp.rgamma, IN_THE_PLANE),
+        (
+            v.wofz,
+            lambda z: mp.exp(-z * z) * mp.erfc(-1j * z),
+            (1 + 300j, 1e8 + 1j, 12.1 + 0j, 9 + 9j, 30 - 26j, 4 - 5j),
+        ),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
 )
-def test_the_gamma_function_of_complex_numbers(operation, f):
-    for z in (0.7 + 0.4j, -1.3 + 0.2j, 3.0 - 2.0j):
+def test_derivatives_of_complex_numbers_keep_their_digits(operation, f, points):
+    for z in points:
         expected = complex(mp.diff(f, mp.mpc(z)))
         found = vjp(operation, np.array([z]))[1](np.ones(1, complex))[0]
         np.testing.assert_allclose(np.conj(found), [expected], rtol=1e-11)

@@ -14,6 +14,7 @@ from chainrules_py import (
     MutationError,
     NoTangent,
     TracerError,
+    UnsupportedKeywordError,
     ZeroTangent,
     ignore_derivatives,
     rule,
@@ -377,6 +378,18 @@ def test_writing_to_a_plain_array_says_what_to_write(f):
         refusal = error.value.__cause__ or error.value
         assert isinstance(refusal, TracerError)
         assert re.search("np.zeros_like|ignore_derivatives|use np.(add|matmul)\\(x, ", str(refusal))
+
+
+@pytest.mark.parametrize("of", [lambda x: LINE, lambda x: x])
+@pytest.mark.parametrize("mask", [LINE > 1.0, False])
+def test_a_masked_result_in_a_traced_array_says_what_to_write(of, mask):
+    def f(x):
+        y = 3.0 * x
+        np.divide(1.0, of(x), out=y, where=mask)
+        return np.sum(y)
+
+    with pytest.raises(UnsupportedKeywordError, match=r"y\[...\] = np.where\(mask, np.divide"):
+        grad(f)(LINE)
 
 
 @pytest.mark.parametrize("write", [lambda x, m: np.greater(x, 1.0, out=m), np.signbit])
