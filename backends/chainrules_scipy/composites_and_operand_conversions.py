@@ -114,10 +114,17 @@ def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
             if not (_is_other(args) or (options and _is_other(options.values()))):
                 return y
             leaves, tree = flatten(y)
-            return unflatten(
-                tree,
-                [*map(of_precision, leaves, _dtypes_of(native, len(leaves), args, options))],
-            )
+            dtypes = _dtypes_of(native, len(leaves), args, options)
+            found = [*map(of_precision, leaves, dtypes)]
+            raised = [
+                x.dtype
+                for x, own in zip(found, leaves, strict=True)
+                if x is not own and x.dtype.itemsize > own.dtype.itemsize
+            ]
+            if raised:  # SciPy computes in this precision, so that its result has all digits of it
+                args, options = plainly((args, options), lambda x: of_precision(x, raised[0]))
+                found = [*map(of_precision, flatten(function(*args, **options))[0], dtypes)]
+            return unflatten(tree, found)
 
         return precise
 

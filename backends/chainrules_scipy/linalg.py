@@ -672,6 +672,12 @@ def signm(A: Any, disp: Any = None) -> Any:
 def funm(A: Any, func: Any, disp: Any = True) -> Any:
     """Compute a function of a matrix by its eigenvectors: as ``scipy.linalg.funm``."""
     w, u = eig(A)
+    sizes = np.linalg.svd(readable(u), compute_uv=False)
+    if np.any(sizes < np.finfo(sizes.dtype).eps ** 0.5):
+        reject(
+            "funm has no derivative here at a matrix whose eigenvectors form no basis, as a "
+            "defective one; where func is np.exp, np.cos or np.sin, write expm, cosm or sinm"
+        )
     y = (u * func(w)) @ v.inv(u)
     known = readable(y)
     size = 1e6 * np.finfo(known.dtype).eps * np.max(np.abs(known), initial=0.0)

@@ -411,6 +411,8 @@ def convolved(in1: Any, in2: Any, mode: str, axes: Any = None) -> Any:
         )
     if x.ndim == 0:
         return x * k
+    if 0 in (*x.shape, *k.shape):
+        return np.array([])  # as SciPy's, for all axes and modes
     taps = math.prod(k.shape[i] for i in axes)
     # Few products are added one by one; for many, Fourier transforms are multiplied.
     few = len(axes) == x.ndim and taps * math.prod(x.shape) <= 1 << 18 and taps <= 64

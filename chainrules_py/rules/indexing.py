@@ -99,8 +99,7 @@ linear_rule(take, take_transpose, None, pull_into=take_pull_into, batched=along_
 
 def take_along_axis_transpose(y_bar, x, indices, *, axis):
     """Add the cotangents to zeros where the elements were read."""
-    zeros = full_like(y_bar, shape=x.shape, fill=0)
-    return put_along_axis_add(zeros, y_bar, indices, axis=axis)
+    return put_along_axis_add(full_like(y_bar, shape=x.shape, fill=0), y_bar, indices, axis=axis)
 
 
 linear_rule(

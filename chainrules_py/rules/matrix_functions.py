@@ -6,6 +6,7 @@ with the projectors on A's eigenspaces, so that its adjoint maps Ȳ to L(A, Ȳ�
 real on the real axis.
 """
 
+from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.ops import (
     argsort,
     astype,
@@ -80,19 +81,23 @@ def second_pull(y_bar, x, t):
 
 @rule(logm, batched=True)
 def logm_rule(x: Array):
-    return logm(x), (LinearMap(logm_push, logm_pull, x),)
+    y = logm(x)
+    return y, (LinearMap(logm_push, logm_pull, x, kind_of(y)),)
 
 
-def logm_push(x_dot, x):
+def logm_push(x_dot, x, kind):
     if kind_of(x_dot) == "complex" != kind_of(x):
         # For a real matrix, both copies of a negative eigenvalue are on the same side of the cut.
-        return logm_push(real(x_dot), x) + 1j * logm_push(imag(x_dot), x)
+        return logm_push(real(x_dot), x, kind) + 1j * logm_push(imag(x_dot), x, kind)
     scale = magnitude(x_dot)
-    return corner(logm(bordered(x, x_dot / scale))) * scale
+    y_dot = corner(logm(bordered(x, x_dot / scale))) * scale
+    if kind_of(y_dot) == "complex" != kind:  # rounding errors beside 0 are beyond the cut
+        raise NotDifferentiableError("the logarithm of a singular matrix has no derivative")
+    return y_dot
 
 
-def logm_pull(y_bar, x):
-    return adjoint(logm_push(adjoint(y_bar), x))
+def logm_pull(y_bar, x, kind):
+    return adjoint(logm_push(adjoint(y_bar), x, kind))
 
 
 @rule(sqrtm, batched=True)
@@ -103,8 +108,10 @@ def sqrtm_rule(x: Array):
 
 
 def sqrtm_push(x_dot, y):
-    singular = matrix_rank(y) < y.shape[-1]
-    report(singular, message="the square root of a singular matrix has no derivative")
+    report(
+        matrix_rank(y) < y.shape[-1],
+        message="the square root of a singular matrix has no derivative",
+    )
     return solve_sylvester(y, y, x_dot)
 
 

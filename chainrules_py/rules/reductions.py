@@ -129,8 +129,7 @@ def _others(x):
         return flip(x, axis=-1)
     half = n // 2
     left, right = index(x, (..., slice(half))), index(x, (..., slice(half, 2 * half)))
-    rest = index(x, (..., slice(2 * half, n)))
-    outer = _others(concat(left * right, rest, axis=-1))
+    outer = _others(concat(left * right, index(x, (..., slice(2 * half, n))), axis=-1))
     of_pairs, of_rest = index(outer, (..., slice(half))), index(outer, (..., slice(half, None)))
     return concat(of_pairs * right, of_pairs * left, of_rest, axis=-1)
 

@@ -102,15 +102,21 @@ def less_share(y_bar, y, axis):
 # ---------------------------------------------------------------------------------- information
 
 
-def huber_bend(delta, r):
-    """Compute how far |r| is beyond delta."""
-    return maximum(abs(r) - delta, 0)
-
-
 def pseudo_huber_bend(delta, r):
     """(h - δ)² / h with h = √(δ² + r²), where h - δ = r² / (h + δ)."""
     h = hypot(delta, r)
     return square(cosine(r, delta, h) * unit(r, h + delta)) * h
+
+
+def log_ratio(x, y):
+    """log(x / y), also where the quotient over- or underflows."""
+    near = log(divide(x, y))
+    return where(abs(near) < 80, near, log(x) - log(y))
+
+
+def strong_quotient(x, y):
+    """x / y, and a strong 0 where x is 0; the reciprocal of a subnormal y would overflow."""
+    return where(x == 0, strong_multiply(x, divide(1, y)), divide(x, y))
 
 
 # ---------------------------------------------------------------------------------- powers
@@ -160,13 +166,13 @@ for _operation, *_slopes in (
     (entr, lambda _y, x: -1 - log(x)),
     (
         rel_entr,
-        lambda _z, x, y: log(divide(x, y)) + 1,
-        lambda _z, x, y: -strong_multiply(x, divide(1, y)),
+        lambda _z, x, y: log_ratio(x, y) + 1,
+        lambda _z, x, y: -strong_quotient(x, y),
     ),
     (
         kl_div,
-        lambda _z, x, y: log(divide(x, y)),
-        lambda _z, x, y: 1 - strong_multiply(x, divide(1, y)),
+        lambda _z, x, y: log_ratio(x, y),
+        lambda _z, x, y: 1 - strong_quotient(x, y),
     ),
     (
         boxcox,
@@ -191,7 +197,11 @@ for _operation, *_slopes in (
     # Not y (1 - y), which cancels for y near 1.
     (expit, lambda y, x: y * expit(-x)),
     (log_expit, lambda _y, x: expit(-x)),
-    (huber, lambda _y, delta, r: huber_bend(delta, r), lambda _y, delta, r: clip(r, -delta, delta)),
+    (
+        huber,
+        lambda _y, delta, r: maximum(abs(r) - delta, 0),
+        lambda _y, delta, r: clip(r, -delta, delta),
+    ),
     # δ (h - δ), with h as above.
     (
         pseudo_huber,
@@ -206,7 +216,7 @@ for _operation, *_slopes in (
 
 for _operation, *_slopes in (
     # 0 where x is 0, even if y is 0 too: x / y is a strong product, which is 0 there.
-    (xlogy, lambda _z, _x, y: log(y), lambda _z, x, y: strong_multiply(x, divide(1, y))),
+    (xlogy, lambda _z, _x, y: log(y), lambda _z, x, y: strong_quotient(x, y)),
     (xlog1py, lambda _z, _x, y: log1p(y), lambda _z, x, y: strong_multiply(x, divide(1, 1 + y))),
 ):
     scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")

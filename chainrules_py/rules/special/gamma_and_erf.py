@@ -87,13 +87,13 @@ def binom_slope_beyond(n, k, in_n):
 
 def far(x):
     """Find where the first terms of a series in 1 / (2x²) suffice: far to the right and left."""
-    return v.square(v.real(x)) - v.square(v.imag(x)) > 625
+    return v.square(v.real(x)) - v.square(v.imag(x)) > 144
 
 
 def tail(x, sign):
     """Compute Σ (2k + 1)!! (sign / 2x²)ᵏ / (2x²)."""
-    z = v.divide(0.5, x * x)
-    odd = [math.prod(range(1, 2 * k + 2, 2)) * sign**k for k in range(9)]
+    z = v.divide(v.divide(0.5, x), x)
+    odd = [math.prod(range(1, 2 * k + 2, 2)) * sign**k for k in range(12)]
     return z * series(odd, z)
 
 
@@ -107,6 +107,12 @@ def dawsn_slope(y, x):
     """1 - 2x y: 7.5.1 and 7.10.1, and 7.12.1 for large x."""
     away = far(x)
     return v.where(away, -tail(v.where(away, x, 30), 1), 1 - 2 * x * y)
+
+
+def wofz_slope(y, x):
+    """2i/√π - 2x y: 7.10.1, and 7.12.1 for large x where exp(-x²) is small."""
+    away = v.logical_or(far(x), v.logical_and(v.imag(x) >= 0, v.abs(x) > 12))
+    return 2j / ROOT_PI * v.where(away, -tail(v.where(away, x, 30), 1), 1 + 1j * ROOT_PI * x * y)
 
 
 def mills(y, x):
@@ -163,7 +169,7 @@ for _operation, *_slopes in (
     (v.erfi, lambda _y, x: 2 / ROOT_PI * v.exp(x * x)),
     (v.erfcx, erfcx_slope),
     (v.dawsn, dawsn_slope),
-    (v.wofz, lambda y, x: 2j / ROOT_PI - 2 * x * y),  # 7.10.1
+    (v.wofz, wofz_slope),
     (v.ndtr, lambda _y, x: normal(x)),
     (v.log_ndtr, mills),
 ):

@@ -103,6 +103,27 @@ def test_asking_scipy_writes_to_nothing(dtype, overwrite):
         np.testing.assert_array_equal(given[1], b)
 
 
+@pytest.mark.parametrize(
+    "f, dtype",
+    [
+        (lambda x: scipy.special.polygamma(1, x[0]), np.float32),
+        (lambda x: scipy.spatial.distance.pdist(x), np.float32),
+        (lambda x: scipy.fft.dct(x), np.float16),
+        (lambda x: scipy.signal.fftconvolve(x[0], x[1]), np.float16),
+        (lambda x: scipy.signal.resample_poly(x, 2, 3), np.float16),
+    ],
+)
+def test_narrow_operands_are_computed_in_the_precision_of_the_result(f, dtype):
+    x = np.random.default_rng(0).random((3, 6)).astype(dtype)
+    known = f(x)
+    with chainrules_scipy.install():
+        y, pull = vjp(f, x)
+    assert known.dtype != dtype
+    few = 50 * np.finfo(known.dtype).eps
+    np.testing.assert_allclose(y, known, rtol=few, atol=few)
+    assert pull(y)[0].dtype == dtype
+
+
 def test_scipy_runs_once_for_arguments_of_a_kind():
     calls = []
 

@@ -36,6 +36,13 @@ def test_convolutions_along_an_axis():
     _same("fftconvolve", _rng.normal(size=(3, 7)), _rng.normal(size=(3, 4)), axes=1)
 
 
+@pytest.mark.parametrize("name", ["fftconvolve", "oaconvolve"])
+def test_convolutions_of_no_elements(name):
+    y, pull = vjp(lambda x: getattr(ours, name)(x, x), np.zeros(0))
+    assert y.shape == getattr(theirs, name)(np.zeros(0), np.zeros(0)).shape
+    assert pull(y)[0].shape == (0,)
+
+
 def test_recursive_filters():
     _same("lfilter", B, A, X)
     _same("lfilter", B, 2 * A, X.T.copy(), axis=0)
