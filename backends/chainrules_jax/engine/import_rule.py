@@ -19,6 +19,8 @@ from chainrules_kit import own_function, refuse_traced_captures
 from chainrules_kit.custom_derivatives.rules_from_engine_functions import (
     ImportedRule,
     declared,
+    moves,
+    needs_64_bits,
     parameters_of_imported,
     state_imported,
     without_rule,
@@ -91,8 +93,14 @@ class _Imported:
 
     def __init__(self, f: Function, options: dict[str, Any]) -> None:
         self.f, self.options = f, options
-        half = lambda half, n: import_rule(half, operands=n)
-        self.rule = ImportedRule(f, self._moving, _pushed, _pulled, half, _is_leaf)
+        self.rule = ImportedRule(
+            f,
+            self._moving,
+            _pushed,
+            _pulled,
+            lambda half, n: import_rule(half, operands=n),
+            _is_leaf,
+        )
         self._captured: list[Any] | None = None
         self._compiled: Any = None
 
@@ -102,14 +110,13 @@ class _Imported:
         if before is None or len(now) != len(before) or any(map(operator.is_not, now, before)):
             self._captured = now
             # JAX caches traces by function, so each compilation needs a new one.
-            again = functools.partial(self.f)
-            self._compiled = jax.jit(again, static_argnames=tuple(self.options))
+            self._compiled = jax.jit(functools.partial(self.f), static_argnames=tuple(self.options))
             self.rule.halves.clear()
         return self._compiled
 
     def _moving(self, *xs: Any, **options: Any) -> list[Any]:
-        found = split(self.compiled()(*xs, **self.said(options)), numbers=True)[0]
-        return [x for x in found if is_inexact(x)]
+        y = self.compiled()(*xs, **self.said(options))
+        return [*filter(is_inexact, split(y, numbers=True)[0])]
 
     def said(self, options: dict[str, Any]) -> dict[str, Any]:
         """Return the options without defaults, which `jax.vmap` would treat as arrays."""
@@ -117,14 +124,12 @@ class _Imported:
 
     def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Compute by JAX, and return arrays of the operands' library."""
-        options = self.said(options)
         leaves, layout = partition(xs, _is_leaf)
         own = own_function(self.rule.primal, "JAX", is_traced)
         if own is not None or any(map(is_value, leaves)):
-            return self.f(*xs, **options)
-        # JAX would silently truncate 64-bit operands.
-        wide = any([getattr(getattr(x, "dtype", None), "itemsize", 8) >= 8 for x in leaves])
-        with jax.enable_x64(True) if wide else contextlib.nullcontext():
+            return self.f(*xs, **self.said(options))
+        options = self.said(self.rule.primal.normalise(xs, options)[1])
+        with jax.enable_x64(True) if _is_wide(leaves) else contextlib.nullcontext():
             given = unflatten(layout, [*map(_entered, leaves)])
             try:
                 return _left(self.compiled()(*given, **options), leaves)
@@ -160,6 +165,12 @@ def _is_key(x: Any) -> bool:
     return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
 
 
+def _is_wide(xs: Sequence[Any]) -> bool:
+    """Return whether JAX needs 64 bits, without which it would silently truncate operands."""
+    beside = any([_is_key(x) or (hasattr(x, "dtype") and moves(x)) for x in xs])
+    return any([needs_64_bits(x, beside) for x in xs])
+
+
 def _entered(x: Any) -> Any:
     """Convert an array of another library to a JAX array, sharing memory if possible."""
     if isinstance(x, (np.ndarray, np.generic)):
@@ -182,6 +193,5 @@ def _left(y: Any, xs: Sequence[Any]) -> Any:
 def _as_given(y: Any, like: Any) -> Any:
     if like is None:
         return y.item() if y.ndim == 0 else np.asarray(y)
-    xp = namespace(like)
     # NumPy would return a read-only view of JAX's memory.
-    return np.array(y) if xp is np else xp.from_dlpack(y)
+    return np.array(y) if namespace(like) is np else namespace(like).from_dlpack(y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import pkgutil
 from collections.abc import Callable
 from typing import Any, final
 
@@ -40,10 +41,13 @@ from chainrules_py.extend import (
     is_structure_type,
     kind_of,
     name_of,
+    namespace,
     partition,
     real_numbers,
     unflatten,
     unflatten_tangent,
+    untraced,
+    varies,
     where_defined,
 )
 
@@ -79,7 +83,9 @@ def parameters_of_imported(
         raise RuleError(
             f"import_rule({name_of(f)}): its parameters cannot be read; say how many operands="
         )
-    return names, {p.name: p.default for p in found if p.name not in names}
+    # An array is bound beforehand, as by functools.partial.
+    options = [p for p in found if p.name not in names and not _is_array(p.default)]
+    return names, {p.name: p.default for p in options}
 
 
 def declared(
@@ -87,6 +93,8 @@ def declared(
     names: list[str],
     options: dict[str, Any],
     value: Callable[[tuple[Any, ...], dict[str, Any]], Any],
+    *,
+    signature: inspect.Signature | None = None,
 ) -> Primitive[..., Any]:
     """Declare a primitive with the name and the parameters of another engine's function.
 
@@ -98,20 +106,73 @@ def declared(
         As `parameters_of_imported` returns them.
     value : callable
         ``value(operands, options)`` computes it.
+    signature : Signature, optional
+        By default, the one of these operands and options.
     """
 
     def imported(*operands: Any, **options: Any) -> Any:
+        if options and primal.variadic:
+            return primal(*primal.signature.bind(*operands, **options).args)
         return value(operands, options)
 
     kind = inspect.Parameter
     parameters = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in names]
     parameters += [kind(n, kind.KEYWORD_ONLY, default=x) for n, x in options.items()]
-    imported.__name__ = imported.__qualname__ = getattr(f, "__name__", type(f).__name__)
+    named = f if hasattr(f, "__name__") else getattr(f, "func", type(f))
+    imported.__name__ = imported.__qualname__ = getattr(named, "__name__", type(f).__name__)
     imported.__doc__ = f"{imported.__name__} of {getattr(f, '__module__', 'another engine')}."
-    imported.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    primal = Primitive(imported)
-    primal.opaque = True
+    imported.__signature__ = signature or inspect.Signature(parameters)  # type: ignore[attr-defined]
+    primal = _Imported(imported)
+    primal.opaque, primal.home = True, f"{getattr(f, '__module__', '')}:{imported.__name__}"
     return primal
+
+
+@final
+class _Imported(Primitive[..., Any]):
+    """A primitive that another engine computes; ``home`` is where it replaced its function."""
+
+    home: str
+
+    def __reduce__(self) -> Any:
+        with contextlib.suppress(AttributeError, ImportError, ValueError):
+            if pkgutil.resolve_name(self.home) is self:
+                return pkgutil.resolve_name, (self.home,)
+        return super().__reduce__()
+
+    def with_options(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap a step, to take each operand that is given by name at its position."""
+        if not self.variadic:
+            return super().with_options(step)
+
+        def stepped(*xs: Any, **options: Any) -> Any:
+            return self(*self.signature.bind(*xs, **options).args) if options else step(*xs)
+
+        return stepped
+
+    def normalise(
+        self, operands: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return operands by position and options by name, with defaults filled in.
+
+        Raises
+        ------
+        NotDifferentiableError
+            If an option is an array or a tracer; the message says how to make it an operand.
+        """
+        for name in [name for name, x in options.items() if name in self.options and _is_array(x)]:
+            of = self.__name__ if self.__name__.isidentifier() else "f"
+            xs = ", ".join([*self.operands, name])
+            given = "".join([f", {n}={n if n == name else _text(x)}" for n, x in options.items()])
+            raise NotDifferentiableError(
+                f"{name} of {of}, which is imported, is an option, and was given "
+                f"{describe(untraced(options[name]))}; make it an operand, import_rule("
+                f"lambda {xs}: {of}({', '.join(self.operands)}{given}))"
+            )
+        return super().normalise(operands, options)
+
+
+def _is_array(x: Any) -> bool:
+    return varies(x) or (hasattr(x, "ndim") and (x.ndim > 0 or type(x).__hash__ is None))
 
 
 def _text(x: Any) -> str:
@@ -174,9 +235,13 @@ def check_flat(f: Callable[..., Any], operands: tuple[Any, ...]) -> None:
     """
     for x in operands:
         if is_structure_type(type(x)) and any(map(moves, flatten(x)[0])):
+            keys = list(enumerate(x)) if isinstance(x, dict) else []
+            xs = ", ".join([f"x{i}" for i, _ in keys]) or "a, b"
+            held = "{" + ", ".join([f"{key!r}: x{i}" for i, key in keys]) + "}"
             raise NotDifferentiableError(
                 f"{name_of(f)}, which is imported, is given {describe(x)}: it has derivatives in "
-                f"arrays and numbers alone; import a function of these, as lambda a, b: f([a, b])"
+                f"arrays and numbers alone; import a function of these, as lambda {xs}: "
+                f"f({held if keys else '[a, b]'})"
             )
 
 
@@ -384,6 +449,20 @@ class ImportedRule:
 def moves(x: Any) -> bool:
     """Return whether a value is a floating-point array or number."""
     return kind_of(x) in ("real", "complex")
+
+
+def needs_64_bits(x: Any, beside: bool) -> bool:
+    """Return whether an engine whose default is 32 bits would truncate an array or number.
+
+    Beside arrays that have a precision, which floating-point arrays and keys do, integers need 64
+    bits only if they do not fit in 32, and Python's other numbers never do.
+    """
+    if not beside:
+        return bool(getattr(getattr(x, "dtype", None), "itemsize", 8) >= 8)
+    if kind_of(x) != "int":
+        return hasattr(x, "dtype") and moves(x) and x.real.dtype.itemsize >= 8
+    large = (x >= 2**31) | (x < -(2**31))
+    return bool(namespace(x).any(large) if hasattr(x, "dtype") else large)
 
 
 def _entry(found: Callable[[], list[Any]], i: int) -> Any:

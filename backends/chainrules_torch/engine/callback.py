@@ -11,6 +11,7 @@ NumPy arrays if the body does not run on tensors.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
@@ -36,9 +37,9 @@ from chainrules_py.extend import (
 )
 from chainrules_torch import _private
 from chainrules_torch.array_types import PLAIN, entered, shown
-from chainrules_torch.engine.compilers import forget, refuse_captured
+from chainrules_torch.engine.compilers import forget, is_recorded, refuse_captured
 from chainrules_torch.engine.opaque_programs import apart
-from chainrules_torch.engine.rule_config import computing, is_differentiated, is_tensor
+from chainrules_torch.engine.rule_config import Unlost, computing, is_differentiated, is_tensor
 
 
 def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = None) -> None:
@@ -106,7 +107,9 @@ def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., 
 
     def computed(*operands: Any, **options: Any) -> Any:
         try:
-            y = body(*operands, **options)
+            recorded = _private.modes_active() and is_recorded()
+            with Unlost(in_half=True) if recorded else contextlib.nullcontext():
+                y = body(*operands, **options)
         except UNFIT as error:
             refuse_captured(error, f.__name__)
             if isinstance(error, NoRuleError) or not _tensors(operands):
@@ -173,7 +176,8 @@ class _Kernel:
             raise unstated(self.f)
         if any(
             [
-                type(x) not in PLAIN
+                is_recorded()
+                or type(x) not in PLAIN
                 or _private.functorch.is_functorch_wrapped_tensor(x)
                 or x.is_meta
                 for x in tensors

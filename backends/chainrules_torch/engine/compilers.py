@@ -44,12 +44,17 @@ def refuse_captured(error: Exception, name: str) -> None:
         raise captured_there(name) from error
 
 
+def is_recorded() -> bool:
+    """Return whether PyTorch records operations, and what NumPy computes as constants."""
+    return bool(_private.modes_active()) and get_proxy_mode() is not None
+
+
 def is_writing_down() -> bool:
     """Return whether PyTorch captures a program of what runs, for `make_fx` or `torch.export`.
 
     `torch.compile` does not count: it captures value and derivative together.
     """
-    if _private.modes_active() and get_proxy_mode() is not None:
+    if is_recorded():
         return torch.compiler.is_exporting() or _private.TracingContext.try_get() is None
     return torch.compiler.is_exporting()
 

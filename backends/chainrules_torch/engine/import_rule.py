@@ -20,6 +20,7 @@ from chainrules_kit import refuse_traced_captures
 from chainrules_kit.custom_derivatives.rules_from_engine_functions import (
     ByPosition,
     ImportedRule,
+    check_flat,
     declared,
     parameters_of_imported,
     state_imported,
@@ -29,7 +30,6 @@ from chainrules_py import (
     NotDifferentiableError,
     Primitive,
     RuleError,
-    primitive,
 )
 from chainrules_py.extend import (
     Tracer,
@@ -90,28 +90,17 @@ def import_rule(
     >>> round(float(grad(grad(i0e))(np.float64(1.0))), 6)
     0.307788
     """
-    name = str(getattr(f, "__name__", getattr(getattr(f, "func", None), "__name__", "imported")))
     if isinstance(f, type) and issubclass(f, torch.autograd.Function):
-        raise RuleError(f"{name} is a class of functions: write import_rule({name}.apply)")
-
-    signature = ByPosition(f, torch.overrides.resolve_name)
-
-    def imported(*operands: Any, **options: Any) -> Any:
-        if options:
-            return primal(*signature.bind(*operands, **options).args)
-        return computed_by_torch(f, operands)
-
-    imported.__name__ = imported.__qualname__ = name
-    imported.__signature__ = signature  # type: ignore[attr-defined]
-    imported.__doc__ = f"PyTorch's {name}, differentiated by PyTorch."
+        raise RuleError(
+            f"{name_of(f)} is a class of functions: write import_rule({name_of(f)}.apply)"
+        )
     if to is not None:
         primal = without_rule(to, f)
-    elif operands is None:
-        primal = primitive(imported)
     else:
-        names, rest = parameters_of_imported(f, operands)
-        primal = declared(f, names, rest, lambda xs, given: computed_by_torch(f, xs, given))
-    primal.opaque = primal.opaque or to is None
+        flat = None if operands is not None else ByPosition(f, torch.overrides.resolve_name)
+        names, options = ([], {}) if flat is not None else parameters_of_imported(f, operands)
+        value = functools.partial(computed_by_torch, f)
+        primal = declared(f, names, options, value, signature=flat)
     rule = ImportedRule(
         f, functools.partial(_moving, f), _pushed, _pulled, lambda half, n: import_rule(half)
     )
@@ -243,6 +232,7 @@ def computed_by_torch(
         y = f(*given)
     except Exception:  # PyTorch cannot compute with an operand
         refuse_traced_captures(f)
+        check_flat(f, operands)
         raise
     return map_leaves(back, y)
 

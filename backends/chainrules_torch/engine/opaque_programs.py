@@ -16,7 +16,7 @@ import torch
 from chainrules_py import ChainRulesError, NotDifferentiableError
 from chainrules_py.extend import TreeDef, partition, unflatten
 from chainrules_torch import _private
-from chainrules_torch.engine.compilers import is_abstract, leave_out
+from chainrules_torch.engine.compilers import is_abstract, is_recorded, leave_out
 from chainrules_torch.engine.outputs import owned
 from chainrules_torch.engine.rule_config import Leveled, below, floats, is_tensor, outside
 
@@ -134,7 +134,7 @@ class Apart(Leveled):
 
         A result may be an operand itself (a solved start), and PyTorch needs another tensor.
         """
-        later = any([is_abstract(x) or x.is_meta for x in xs])
+        later = is_recorded() or any([is_abstract(x) or x.is_meta for x in xs])
         found = _later(program, xs) if later else program.run(xs)
         return tuple([owned(y, xs) for y in found])
 
@@ -210,7 +210,8 @@ def _later(program: Program, tensors: Sequence[Any]) -> list[Any]:
     try:
         return _operation(number, list(tensors))  # type: ignore[no-any-return]
     finally:
-        if not _private.is_written_down():  # otherwise the compiled program still needs it
+        # Otherwise the compiled or recorded program still needs it.
+        if not (_private.is_written_down() or is_recorded()):
             del _waiting[number]
 
 

@@ -34,7 +34,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch import _private
 from chainrules_torch.array_types import halves, shown
-from chainrules_torch.engine.compilers import is_abstract, is_writing_down, leave_out
+from chainrules_torch.engine.compilers import is_abstract, is_recorded, is_writing_down, leave_out
 
 _func: Any = torch.func
 alive: Callable[[torch.Tensor], torch.Tensor] = _private.functorch.unwrap_if_dead
@@ -193,7 +193,11 @@ class Unlost(TorchFunctionMode):
         """Call the function, or refuse the conversion."""
         if f in _PLAIN:
             (loses, kind, instead), x = _PLAIN[f], args[0]
-            if floats(x) and id(x) not in self.constants if self.in_half else loses(x):
+            if (
+                (floats(x) or is_recorded()) and id(x) not in self.constants
+                if self.in_half
+                else loses(x)
+            ):
                 line = Line(caller(0))
                 msg = (
                     f"{describe(x)}, which is being differentiated, does not become {kind}: its "

@@ -552,6 +552,30 @@ def test_an_imported_rule_says_whence_it_is_and_gives_way():
     assert rrule(mine, np.array([3.0]))[1](np.ones(1))[0].tolist() == [60.0]
 
 
+def replaced(x):
+    return torch.lgamma(x) * 2
+
+
+def test_what_is_imported_is_pickled_under_the_name_of_its_function(monkeypatch):
+    imported = import_rule(replaced)
+    monkeypatch.setitem(globals(), "replaced", imported)
+    assert pickle.loads(pickle.dumps(imported)) is imported
+
+
+def test_a_function_of_a_dict_is_refused_by_a_plain_call():
+    x, f = np.array([0.4, 1.1]), lambda p: torch.sin(p["a"]) * p["b"]
+    with pytest.raises(NotDifferentiableError) as raised:
+        import_rule(f)({"a": x, "b": 2.0})
+    mended = import_rule(eval(str(raised.value).partition(", as ")[2], {"f": f}))
+    slope = chainrules_tape.grad(lambda x: np.sum(mended(x, 2.0)))(x)
+    np.testing.assert_allclose(slope, 2.0 * np.cos(x))
+
+
+def test_a_fixed_array_is_an_operand_by_name():
+    x, w, times = np.array([0.4, 1.1]), np.array([2.0, -3.0]), import_rule(lambda x, w: x * w)
+    np.testing.assert_array_equal(chainrules_tape.grad(lambda x: np.sum(times(x, w=w)))(x), w)
+
+
 def test_an_imported_function_of_several_operands():
     polar = import_rule(lambda x, y: (torch.hypot(x, y), torch.atan2(y, x), torch.sign(x).int()))
     x, y = np.array([1.0, 2.0]), np.array([0.5, -1.0])

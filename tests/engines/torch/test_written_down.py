@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom_vjp
-from chainrules_py import LinearMap, export, frule, primitive, rrule, rule, scalar_rule
+from chainrules_py import LinearMap, NoTangent, export, frule, primitive, rrule, rule, scalar_rule
 from chainrules_py import ops as v
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -100,5 +100,22 @@ def test_a_gradient_that_is_written_down_is_the_rule_s(form):
     backward = lambda x: torch.autograd.grad(f(x).sum(), x)[0]
     for slope, x in ((backward, leaf), (torch.func.grad(lambda x: f(x).sum()), X)):
         written = make_fx(slope)(x)
-        torch.testing.assert_close(written(x).detach(), 3.0 * torch.cos(X))
-    np.testing.assert_allclose(make_fx(f)(leaf)(X).detach(), np.sin(X))
+        for at in (x, 2.0 * x.detach()):
+            torch.testing.assert_close(written(at).detach(), 3.0 * torch.cos(at.detach()))
+    np.testing.assert_allclose(make_fx(f)(leaf)(2.0 * X).detach(), np.sin(2.0 * X))
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_what_numpy_computes_is_written_down_as_an_operation(mode):
+    @primitive
+    def f(x, n):
+        return np.sin(x) * np.cumsum(n)
+
+    rule_of = lambda x, n: (f(x, n), lambda y_bar: (np.cos(x) * np.cumsum(n) * y_bar, NoTangent()))
+    rrule.register(f)(rule_of)
+    exported, n = export(f, to="torch"), torch.tensor([1, 2, 3])
+    slope = torch.func.grad(lambda x, n: exported(x, n).sum())
+    for call, of in ((exported, np.sin), (slope, np.cos), (torch.vmap(slope, (0, None)), np.cos)):
+        x = torch.stack([X, X]) if call is not exported and call is not slope else X
+        written = make_fx(call, tracing_mode=mode)(x, n)
+        np.testing.assert_allclose(written(2 * x, 2 * n), of(2 * x.numpy()) * np.array([2, 6, 12]))

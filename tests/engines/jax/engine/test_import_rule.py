@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import chainrules_tape
+from chainrules_compile import compile
 from chainrules_jax import export, import_rule
 from chainrules_jax.engine.import_rule import _entered, _left
 from chainrules_py import (
@@ -24,7 +28,7 @@ from chainrules_py import (
 )
 from chainrules_py import ops as v
 from chainrules_py.testing import check_rule
-from chainrules_tape import grad, hvp, jacobian, jvp
+from chainrules_tape import checkpoint, grad, hvp, jacobian, jvp
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -198,6 +202,73 @@ def test_a_key_of_jax_is_an_operand_without_a_derivative(near):
     near(grad(lambda x: np.sum(f(key, x)))(X), drawn)
     near(jax.grad(lambda x: f(key, x).sum())(jnp.asarray(X)), drawn)
     near(jax.jit(jax.grad(lambda x, k: f(k, x).sum()))(jnp.asarray(X), key), drawn)
+
+
+noisy = lambda x, s: x * s + jax.random.normal(jax.random.key(0), (2,))
+drawn = lambda key, s: s * jax.random.normal(key, (2,))
+drawn_at = lambda key, x, i: x[i] * jax.random.normal(key, (2,))
+ONES, KEY = np.ones(2, np.float32), jax.random.key(0)
+
+
+@pytest.mark.parametrize(
+    "f, operands, argnums",
+    [
+        (noisy, (ONES, 2.0), 0),
+        (noisy, (ONES, np.float32(2.0)), (0, 1)),
+        (noisy, (ONES, np.array([3, -4])), 0),
+        (noisy, (ONES.astype(np.complex64), 2.0), 0),
+        (drawn, (KEY, 2.0), 1),
+        (drawn_at, (KEY, ONES, np.array([1, 0])), 1),
+    ],
+)
+def test_a_random_number_has_the_precision_that_it_has_in_jax(f, operands, argnums):
+    with jax.enable_x64(False):
+        imported = import_rule(f)
+        have, want = imported(*operands), np.asarray(f(*operands))
+        assert have.dtype == want.dtype
+        np.testing.assert_allclose(have, want, rtol=1e-6)
+        loss = lambda g: lambda *xs: abs(g(*xs) ** 2).sum()
+        slope, again = (grad(g, argnums) for g in (loss(imported), checkpoint(loss(imported))))
+        want = jax.tree.leaves(jax.grad(loss(f), argnums)(*operands))
+        for take in (slope, again, slope if operands[0] is KEY else compile(slope)):
+            for a, b in zip(jax.tree.leaves(take(*operands)), want, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def replaced(x):
+    return jnp.tanh(x)
+
+
+def test_what_is_imported_is_pickled_under_the_name_of_its_function(monkeypatch):
+    imported = import_rule(replaced)
+    monkeypatch.setitem(globals(), "replaced", imported)
+    assert pickle.loads(pickle.dumps(imported)) is imported
+
+
+@pytest.mark.parametrize("large", [2**40, np.array([2**40, -(2**40)])])
+def test_integers_that_need_64_bits_keep_them_beside_floats(large):
+    with jax.enable_x64(False):
+        np.testing.assert_array_equal(
+            import_rule(lambda x, n: x + n)(0 * ONES, large), 0 * ONES + large
+        )
+
+
+def test_an_array_is_no_option_and_is_bound_beforehand(near):
+    mask = np.array([True, False, True])
+    softmax = import_rule(jax.nn.softmax)
+    for run in (softmax, grad(lambda x, where: softmax(x, where=where)[0])):
+        with pytest.raises(NotDifferentiableError) as raised:
+            run(X, where=mask)
+        assert "where of softmax" in str(raised.value)
+    said = str(raised.value).partition("make it an operand, ")[2]
+    by_message = eval(said, {"import_rule": import_rule, "softmax": jax.nn.softmax})
+    want = 1 / (1 + np.exp(X[2] - X[0]))  # of two entries
+    for f in (
+        lambda x: by_message(x, where=mask),
+        import_rule(functools.partial(jax.nn.softmax, where=mask)),
+    ):
+        near(f(X)[0], want)
+        near(grad(lambda x, f=f: f(x)[0])(X), want * (1 - want) * np.array([1.0, 0.0, -1.0]))
 
 
 @pytest.mark.parametrize("around", [lambda f: f, jax.jit])
