@@ -45,6 +45,7 @@ PLACES = {
     "TtestResultBase": "scipy.stats._stats_py",
     "_lambertw": "scipy.special._ufuncs",
     "_riemann_zeta": "scipy.special._ufuncs",
+    "_scaled_exp1": "scipy.special._ufuncs",
     "_smirnovp": "scipy.special._ufuncs",
     "_zeta": "scipy.special._ufuncs",
 }

@@ -166,12 +166,11 @@ def pdist(X: Any, metric: Any, kwargs: Any) -> Any:
 @stands_for(native.squareform)
 def squareform(X: Any, force: Any = "no", checks: bool = True) -> Any:
     """Convert the distances that `pdist` returns to a matrix, or a matrix to these."""
-    x = array_of(X)
+    x = array_of(X, floating=False)
     native.squareform(readable(x), force, checks)
     flat = v.reshape(x, shape=(-1,))
-    places = np.arange(1, flat.shape[0] + 1).reshape(x.shape)
-    zero = v.full_like(flat, shape=(1,), fill=0)
-    return v.take(v.concat(zero, flat, axis=0), native.squareform(places, checks=False), axis=0)
+    places = native.squareform(np.arange(1, flat.shape[0] + 1).reshape(x.shape), checks=False)
+    return v.take(v.concat(v.full_like(flat, shape=(1,), fill=0), flat, axis=0), places, axis=0)
 
 
 def _of_vectors(name: str) -> Any:

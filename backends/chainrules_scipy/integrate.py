@@ -46,6 +46,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     attribute,
     nested,
     numbers_of,
+    of_precision,
     of_values,
     readable,
     refused,
@@ -170,7 +171,7 @@ def _agreeing(name: str, value: Any, moving: Any, error: Any) -> Any:
             f"{name} gives {value}, and the formula that is differentiated {known}: the function "
             "is singular inside; integrate from each place where it is to the next"
         )
-    return anchored(value, moving)
+    return anchored(value, of_precision(moving, np.result_type(value)))
 
 
 @primitive
@@ -207,7 +208,7 @@ class _Integrand:
         return readable(y)
 
     def at(self, x: Any) -> Any:
-        """Compute the integrand, which is 0 where it overflows."""
+        """Compute the integrand, which is 0 where it overflows, in double precision for the sum."""
         signals: list[Any] = []
         noted: Any = dict.fromkeys(("over", "invalid", "divide"), "call")
         try:
@@ -218,17 +219,14 @@ class _Integrand:
         known = readable(y)
         is_far = not self.ends[0] <= readable(x) <= self.ends[1]
         is_nothing = (is_far or signals) and np.all((known == 0) | (np.isnan(known) & is_far))
-        return _vanishing(self.f, x) if is_nothing else y
+        return of_precision(_vanishing(self.f, x) if is_nothing else y, np.dtype(float))
 
 
 def _of_nothing(f: _Integrand, a: Any, b: Any) -> Any:
     """Integrate from a limit to itself: the integral is 0, but has derivatives in both limits."""
     if not varies((a, b)) or math.isinf(readable(a)):
         return 0.0
-    total: Any = 0.0
-    for before, _, weight in _GAUSS:
-        total = total + weight * f.at(a + (b - a) * before)
-    return (b - a) * total
+    return (b - a) * sum([weight * f.at(a + (b - a) * before) for before, _, weight in _GAUSS])
 
 
 def _over_all(f: _Integrand, a: Any, b: Any, low: float, high: float, pieces: Any) -> Any:

@@ -28,6 +28,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
 from chainrules_scipy.host_computation import in_our_words, run
 from chainrules_scipy.installation import (
     HOLDS,
+    is_asked_again,
     original,
     place_constructor,
     place_method,
@@ -44,7 +45,9 @@ def beside(arguments: Any) -> Iterator[None]:
     """Make new arrays in a call like its traced values, so that these can be written to them."""
     before = getattr(_state, "model", None)
     # An array of the innermost differentiation takes the values of all others.
-    _state.model = max(traced((before, arguments)), key=lambda x: x.level, default=None)
+    _state.model = max(
+        traced((before, arguments)), key=lambda x: getattr(x, "level", -1), default=None
+    )
     try:
         with in_our_words(arguments):
             yield
@@ -53,8 +56,8 @@ def beside(arguments: Any) -> Iterator[None]:
 
 
 def traced(x: Any) -> Iterator[Any]:
-    """Yield the traced values in a tree of arguments."""
-    if isinstance(x, Tracer):
+    """Yield the traced values in a tree of arguments, and the values that are being recorded."""
+    if isinstance(x, Tracer) or is_asked_again(x):
         yield x
     elif isinstance(x, (list, tuple)):
         for item in x:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.spatial as native
 
 from chainrules_py import ops as v
-from chainrules_py.extend import varies
+from chainrules_py.extend import advise, varies
 from chainrules_scipy.composites_and_operand_conversions import (
     array_of,
     attribute,
@@ -36,6 +36,12 @@ def geometric_slerp(start: Any, end: Any, t: Any, tol: float = 1e-7) -> Any:
     if varies((start, end)) and np.array_equal(readable(start), readable(end)):
         reject("geometric_slerp from a point to itself is SciPy's shortcut, and has no derivative")
     return _slerp(start, end, t, tol)
+
+
+advise(
+    native.Delaunay,
+    "use ignore_derivatives({x}), as the indices of a triangulation are piecewise constant",
+)
 
 
 @functools.partial(place_constructor, native.ConvexHull)

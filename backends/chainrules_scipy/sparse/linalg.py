@@ -25,6 +25,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     attribute,
     complex_of,
     of_phase,
+    of_precision,
     of_values,
     readable,
     refused,
@@ -41,11 +42,14 @@ _DENSE = 2000
 
 
 def _plain(a: Any) -> Any:
-    """Return a matrix, or operator, with plain numbers; a copy, as SciPy sorts indices in place."""
+    """Return a matrix, or operator, with plain numbers; a copy, as SciPy sorts indices in place.
+
+    SciPy computes a product for the dtype of an operator that states none.
+    """
     if isinstance(a, Operator):
         adjoint = None if a.rmatvec is None else of_values(a.rmatvec)
         make: Any = native.LinearOperator
-        return make(a.shape, of_values(a.matvec), adjoint, dtype=float)
+        return make(a.shape, of_values(a.matvec), adjoint, dtype=a.dtype)
     if isinstance(a, TracedSparse):
         return a.pattern.array(np.asarray(readable(a.elements))).copy()
     return a if sparse.issparse(a) or isinstance(a, native.LinearOperator) else readable(a)
@@ -60,7 +64,10 @@ def _dense(a: Any) -> Any:
 def _solution(a: Any, b: Any) -> Any:
     """Solve A x = b, by the class of A."""
     return (
-        v.linear_solve(lambda x: _product(a, x), b)
+        v.linear_solve(
+            lambda x: _product(a, x),
+            v.astype(b, dtype=np.result_type(b.dtype, _plain(a).dtype)),  # as SciPy
+        )
         if isinstance(a, (native.LinearOperator, Operator))
         else spsolve(a, b)
     )
@@ -76,7 +83,9 @@ def spsolve(A: Any, b: Any, *_: Any, **__: Any) -> Any:
     a = traced_of(A)
     if a.shape[0] != a.shape[1] or b.shape[0] != a.shape[0]:
         reject(f"spsolve of arrays of shapes {a.shape} and {b.shape}", ValueError)
-    return sparse_solve(array_of(a.elements), b, pattern=a.pattern)
+    data = array_of(a.elements)
+    both = [of_precision(x, np.result_type(data.dtype, b.dtype)) for x in (data, b)]  # as SciPy
+    return sparse_solve(*both, pattern=a.pattern)
 
 
 def _least_squares(A: Any, b: Any, damp: float = 0.0, *_: Any, x0: Any = None, **__: Any) -> Any:
@@ -263,8 +272,16 @@ def onenormest(A: Any, t: int = 2, itmax: int = 5, *which: bool, **wants: bool) 
 class Operator:
     """A linear operator of functions that hold traced values."""
 
-    def __init__(self, shape: Any, matvec: Any, rmatvec: Any = None, *_: Any, **__: Any) -> None:
-        self.shape, self.matvec, self.rmatvec = tuple(shape), matvec, rmatvec
+    def __init__(
+        self,
+        shape: Any,
+        matvec: Any,
+        rmatvec: Any = None,
+        matmat: Any = None,
+        dtype: Any = None,
+        **_: Any,
+    ) -> None:
+        self.shape, self.matvec, self.rmatvec, self.dtype = tuple(shape), matvec, rmatvec, dtype
 
     def dot(self, x: Any) -> Any:
         """Multiply by a vector, or by a matrix column by column."""

@@ -17,7 +17,7 @@ import scipy.stats
 from chainrules_py import ChainRulesError, TracerError, UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import static_types, varies
-from chainrules_scipy._private import common_base
+from chainrules_scipy._private import common_base, private
 from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
     array_of,
@@ -30,7 +30,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     truths,
 )
 from chainrules_scipy.installation import original
-from chainrules_scipy.source_copies import beside, followed
+from chainrules_scipy.source_copies import beside, followed, instead_of
 from chainrules_scipy.stats.formulas import (
     CUMULATIVE,
     INTEGRATED,
@@ -531,6 +531,13 @@ def moment(dist: Any, order: int, *args: Any, **options: Any) -> Any:
         operator.add,
         [math.comb(order, k) * m ** (order - k) * c for k, c in central.items() if k <= order],
     )
+
+
+# In the entropies of `gompertz` and `invgauss`: x exp(x) E1(x), where exp(x) may overflow.
+instead_of(
+    _scaled_exp1 := private("_scaled_exp1"),
+    lambda x: anchored(_scaled_exp1(asked(x)), x * scipy.special.hyperu(1.0, 1.0, x)),
+)
 
 
 def entropy(dist: Any, *args: Any, **options: Any) -> Any:

@@ -14,7 +14,7 @@ from scipy.stats._distr_params import distcont, distdiscrete
 
 import chainrules_scipy
 from chainrules_compile import RecordingWarning, compile
-from chainrules_tape import value_and_grad
+from chainrules_tape import grad, value_and_grad
 
 CONTINUOUS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
 DISCRETE = ("pmf", "logpmf")
@@ -116,6 +116,25 @@ def test_everyday_likelihoods(name):
     with chainrules_scipy.install():
         for method in methods if name in ("norm", "gamma") else methods[1:3]:
             check(name, method)
+
+
+OF_VECTORS = {
+    "logpdf": lambda q, z: stats.multivariate_normal.logpdf(z, np.zeros(2), q * np.eye(2)),
+    "frozen": lambda q, z: stats.multivariate_normal(np.zeros(2), q * np.eye(2)).logpdf(z),
+    "a mean": lambda q, z: stats.multivariate_normal.pdf(np.full(2, 0.3), z, q * np.eye(2)),
+    "t": lambda q, z: stats.multivariate_t.logpdf(z, np.zeros(2), q * np.eye(2), df=3.0),
+}
+
+
+@pytest.mark.parametrize("name", OF_VECTORS)
+def test_data_that_are_not_differentiated(name):
+    f, z, h = OF_VECTORS[name], np.array([0.2, 0.3]), 1e-5
+    with chainrules_scipy.install():
+        program = compile(grad(f), strict=True)
+        for k in (1.0, 2.0, 3.0):
+            truth = (f(k + h, k * z) - f(k - h, k * z)) / (2 * h)
+            np.testing.assert_allclose(program(k, k * z), truth, rtol=1e-8)
+    assert len(program.programs) == 1
 
 
 @pytest.mark.slow

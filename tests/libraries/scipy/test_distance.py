@@ -6,11 +6,18 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.spatial
 import scipy.spatial.distance as theirs
 
+import chainrules_scipy
 import chainrules_scipy.distance as ours
-from chainrules_py import DegeneracyWarning, UnsupportedKeywordError
-from chainrules_tape import grad, hessian
+from chainrules_py import (
+    DegeneracyWarning,
+    TracerError,
+    UnsupportedKeywordError,
+    ignore_derivatives,
+)
+from chainrules_tape import grad, hessian, jvp
 from tests.libraries.scipy.same import check_same
 
 _rng = np.random.default_rng(4)
@@ -69,11 +76,26 @@ def test_squares():
     p = theirs.pdist(B)
     check_same(ours.squareform, theirs.squareform, p)
     assert np.array_equal(ours.squareform(theirs.squareform(p)), p)
+    value, slope = jvp(ours.squareform, (np.array([1, 2, 3]),), (np.ones(3),))
+    assert value.dtype == theirs.squareform([1, 2, 3]).dtype
+    np.testing.assert_array_equal(value, theirs.squareform([1, 2, 3]))
+    np.testing.assert_array_equal(slope, 1 - np.eye(3))
 
 
 def test_what_is_not_taken():
     with pytest.raises(UnsupportedKeywordError, match="hamming"):
         ours.cdist(A, B, "hamming")
+
+
+def test_triangles_have_no_derivative():
+    corners = lambda x, points: x[scipy.spatial.Delaunay(points).simplices[0]]
+    area = lambda points: lambda x: abs(np.linalg.det(np.diff(corners(x, points(x)), axis=0))) / 2
+    x = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    with chainrules_scipy.install():
+        with pytest.raises(TracerError, match=r"use ignore_derivatives\(points\)"):
+            grad(area(lambda x: x))(x)
+        found = grad(area(ignore_derivatives))(x)
+    np.testing.assert_allclose(found, [[-0.5, -0.5], [0.5, 0.0], [0.0, 0.5]])
 
 
 def test_points_and_themselves():

@@ -73,6 +73,28 @@ def test_integrals(f):
     np.testing.assert_allclose(f(ours, k), f(theirs, k), rtol=1e-14)
 
 
+NARROW = {
+    "quad": lambda x: theirs.quad(lambda t: np.exp(-t * x[0]), 0, 1)[0],
+    "infinite": lambda x: theirs.quad(lambda t: np.exp(-t * t * x[0]), -np.inf, np.inf)[0],
+    "complex": lambda x: theirs.quad(lambda t: np.exp(1j * t * x[0]), 0, 1, complex_func=True)[0],
+    "two": lambda x: theirs.dblquad(lambda t, u: np.exp(-t * x[0] * u), 0, 1, 0, 1)[0],
+    "vectors": lambda x: theirs.quad_vec(lambda t: np.exp(-t * x), 0, 1)[0],
+}
+
+
+@pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", NARROW.values(), ids=NARROW)
+def test_integrals_of_what_single_precision_enters(f):
+    x, known, h = np.array([0.3, 1.1], np.float32), f(np.array([0.3, 1.1], np.float32)), 1e-4
+    truth = (f(x.astype(float) + h) - f(x.astype(float) - h)) / (2 * h)
+    with chainrules_scipy.install():
+        value, slope = jvp(f, (x,), (np.ones_like(x),))
+        assert grad(lambda x: np.sum(f(x).real))(x).dtype == np.float32
+    assert value.dtype == slope.dtype == np.asarray(known).dtype
+    np.testing.assert_array_equal(value, known)
+    np.testing.assert_allclose(slope, truth, rtol=1e-5)
+
+
 FAR = {
     "overflow in a quotient": lambda x, k: 1 / np.cosh(k * x),
     "of Planck": lambda x, k: x**3 / np.expm1(k * x),

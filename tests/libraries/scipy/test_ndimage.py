@@ -7,7 +7,7 @@ import pytest
 import scipy.ndimage as theirs
 
 import chainrules_scipy.ndimage as ours
-from chainrules_py import UnsupportedKeywordError
+from chainrules_py import TracerError, UnsupportedKeywordError
 from chainrules_tape import grad
 from tests.libraries.scipy.same import check_same
 
@@ -102,3 +102,14 @@ def test_what_is_not_taken():
         grad(lambda x: ours.laplace(x, output=X.copy()).sum())(X)
     with pytest.raises(UnsupportedKeywordError, match="output"):
         grad(lambda x: ours.gaussian_gradient_magnitude(x, 1.0, output=X.copy()).sum())(X)
+
+
+@pytest.mark.parametrize("name", ["morphological_gradient", "gaussian_filter", "label"])
+def test_a_plain_image_is_not_filtered_into_a_traced_array(name):
+    def f(x):
+        y = 1.0 * x
+        getattr(theirs, name)(X, 3, output=y)
+        return np.sum(y)
+
+    with pytest.raises(TracerError):
+        grad(f)(X)

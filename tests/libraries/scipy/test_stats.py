@@ -497,7 +497,13 @@ def test_sums_are_constant_at_infinity(name, method):
     np.testing.assert_array_equal(slope, [0.0, jvp(f(3.0), (2.3,), (1.0,))[1], 0.0, 0.0])
 
 
-@pytest.mark.parametrize("name, shapes", [("t", [3.0, 4.0]), ("triang", [0.3, 0.4])])
+@pytest.mark.parametrize(
+    "name, shapes",
+    [
+        *[("t", [3.0, 4.0]), ("triang", [0.3, 0.4])],
+        *[("invgauss", [0.25, 3.0]), ("gompertz", [0.3, 8.0])],
+    ],
+)
 def test_entropies_of_several_shapes(name, shapes):
     native, shapes = getattr(scipy.stats, name), np.array(shapes)
     value, slope = jvp(getattr(stats, name).entropy, (shapes,), (np.ones(2),))

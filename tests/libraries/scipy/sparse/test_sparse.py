@@ -241,6 +241,36 @@ def test_single_precision_stays():
     assert (a_bar.data.dtype, x_bar.dtype) == (np.float32, np.float64)
 
 
+def diagonal(x, b, name):
+    if name == "spsolve":
+        return linalg.spsolve(sparse.diags_array(x).tocsc(), b)
+    return getattr(linalg, name)(linalg.LinearOperator((2, 2), matvec=lambda v: v * x), b)[0]
+
+
+@pytest.mark.parametrize("name", ["spsolve", "bicgstab", "gmres"])
+@pytest.mark.parametrize("dtypes", ["ff", "fd", "df", "fD", "Df"])
+def test_solutions_have_the_precision_of_scipys(name, dtypes):
+    x, b = np.array([0.3, 1.1], dtypes[0]), np.array([1.0, 2.0], dtypes[1])
+    f = lambda x, b: diagonal(x, b, name)
+    known = f(x, b)
+    with chainrules_scipy.install():
+        value, slope = jvp(f, (x, b), (np.ones_like(x), np.ones_like(b)))
+        bars = grad(lambda x, b: np.sum(f(x, b).real), (0, 1))(x, b)
+    assert value.dtype == slope.dtype == known.dtype
+    np.testing.assert_array_equal(value, known)
+    np.testing.assert_allclose(slope, 1 / x - b / x**2, rtol=1e-4)
+    assert [bar.dtype for bar in bars] == [x.dtype, b.dtype]
+
+
+def test_factors_are_kept_by_precision():
+    x = np.array([0.3, 1.1], np.float32)
+    pattern = Pattern.of(sparse.diags_array(x).tocsr())
+    for dtype in (np.float32, np.float64, np.float32):
+        found = sparse_solve(x.astype(dtype), np.ones(2, dtype), pattern=pattern)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, 1 / x.astype(dtype), rtol=2 * np.finfo(dtype).eps)
+
+
 OF_NUMBERS = {
     "A @ array": lambda a, x: a @ np.array([x[0], x[1] * x[2], x[2], 2.0]),
     "A @ list": lambda a, x: a @ [x[0], x[1] * x[2], x[2], 2.0],
