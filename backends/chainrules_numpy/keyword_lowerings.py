@@ -361,6 +361,11 @@ def flattened(call: Call, axis: Any) -> None:
 # -------------------------------------------------------------------------------------- shapes
 
 
+def unsupported(fact: str, write: str) -> UnsupportedKeywordError:
+    """Return the error for a keyword on the program's line."""
+    return UnsupportedKeywordError(told(fact, Line(caller()), write))
+
+
 def order_of(x: Any, order: str | None) -> str:
     """Return the order, C or F, that is meant: A and K stand for that of the memory of x.
 
@@ -383,11 +388,10 @@ def order_of(x: Any, order: str | None) -> str:
         falling = sorted(strides, reverse=True)
         if all(strides) and strides in (falling, falling[::-1]):
             return "C" if strides == falling else "F"
-    fact = (
-        f"order={order!r} is that of the memory of {describe(x)}, which is not known to be C or F"
+    raise unsupported(
+        f"order={order!r} is that of the memory of {describe(x)}, which is not known to be C or F",
+        "write order='C', or order='F' for the elements of each column one after the other",
     )
-    write = "write order='C', or order='F' for the elements of each column one after the other"
-    raise UnsupportedKeywordError(told(fact, Line(caller()), write))
 
 
 def element_order(call: Call, order: str) -> None:
@@ -404,14 +408,58 @@ def element_order(call: Call, order: str) -> None:
 def memory_order(call: Call, order: str) -> None:
     """Lower ``order=`` of a copy, whose memory is then in that order."""
     like = {**call.operands, **call.options}["x"]
-    call.after.append(lambda y: in_memory_order(y, like, order or "K"))
+    call.after.append(lambda y: in_memory_order(y, like, order))
 
 
-def in_memory_order(y: Any, like: Any, order: str) -> Any:
+def result_order(call: Call, order: str | None) -> None:
+    """Lower ``order=`` of a ufunc, whose results are then in it."""
+    if order in ("A", "a"):
+        raise unsupported("order='A' is that of all operands", "write order='C' or order='F'")
+    call.after.append(
+        lambda y: (
+            tuple([in_memory_order(each, each, order) for each in y])
+            if type(y) is tuple
+            else in_memory_order(y, y, order)
+        )
+    )
+
+
+def on_cpu(call: Call, device: Any) -> None:
+    """Lower ``device=``, of which NumPy has one."""
+    if device != "cpu" or not is_numpys({**call.operands, **call.options}["x"]):
+        raise unsupported(f"device={device!r} has no derivative here", "leave device= out")
+
+
+def cast_by(function: Callable[..., Any]) -> Lowering:
+    """Return a lowering for ``casting=``, under which NumPy computes the same numbers or raises."""
+
+    def lower(call: Call, casting: str) -> None:
+        if call.after:
+            raise unsupported(
+                "casting= beside dtype=, order= or out= has no derivative here",
+                "leave casting= out",
+            )
+        operands = [
+            info.dispatch_type(1)
+            if (info := type_info(type(x))).is_python_number
+            else x
+            if x is None
+            else np.empty(0, numpy_dtype(array_of(x)))
+            for x in {**call.operands, **call.options}.values()
+        ]
+        with np.errstate(all="ignore"):
+            function(*operands, casting=casting)
+
+    return lower
+
+
+def in_memory_order(y: Any, like: Any, order: str | None) -> Any:
     """Copy an array unless its memory is in an order, which may be that of another array.
 
     What a compiler records has its layout in the payload.
     """
+    order = (order or "K").upper()
+    np.copy(0, order)  # type: ignore[call-overload]  # checks it
     if order in "KA" and not has_known_layout(like) and hasattr(y, "forget_view"):
         y.forget_view((like,))
     known, made = [getattr(plain(x), "payload", plain(x)) for x in (like, y)]

@@ -205,7 +205,4 @@ alias(
 _offset = {"offset": low.as_option("offset")}
 alias(np.linalg.diagonal, to=v.diagonal, lower=_offset)
 alias(np.linalg.trace, to=v.trace, refuse=("dtype",), lower=_offset)
-alias(np.tril, to=v.tril, rename={"m": "x"})
-alias(np.triu, to=v.triu, rename={"m": "x"})
-
 alias(np.linalg.slogdet, to=v.slogdet, rename={"a": "x"})

@@ -204,6 +204,7 @@ def _stacked(line: Line) -> str | None:
         not isinstance(call, ast.Call)
         or module.partition(".")[0] != "numpy"
         or name in (*_JOINERS, *_SHAPED, "piecewise", "nditer")
+        or (name in ("choose", "multi_dot") and line.option("out"))  # which take lists
     ):
         return None
     # A ufunc joins an array of objects to the traced one beside it: what it lacks is an option.
@@ -289,6 +290,8 @@ def _of_several(line: Line, call: ast.Call) -> str | None:
     write = next((write for f, write in _SEVERAL.items() if f is line.function), None)
     arrays = [_is_array(line, arg) for arg in call.args]
     axis = any(arrays[:1]) and not any(arrays[1:])
+    # The parameters after the array, axis, dtype, and out, in which NumPy writes.
+    axis = axis or (len(arrays) > 2 and any(isinstance(x, ast.Constant) for x in call.args[1:]))
     if write is None or call.keywords or len(arrays) < 2 or axis:
         return None
     return filled(write, *line.arguments, all=", ".join(line.arguments))

@@ -189,8 +189,6 @@ member(
     gather="axes",
     lower={"axes": low.as_option("axes", sequence=True)},
 )
-member("T", v.permute_dims)
-member("mT", v.matrix_transpose)
 member("ravel", ravel, {"self": None, "order": "C"})
 
 
@@ -210,7 +208,7 @@ member(
 )
 
 
-def _astype(x: Any, dtype: Any) -> Any:
+def _astype(x: Any, dtype: Any = None) -> Any:
     """Convert the dtype; an array of objects has the traced elements."""
     if dtype not in (object, "O", "object"):
         return v.astype(x, dtype=dtype)
@@ -226,8 +224,16 @@ member(
     "astype",
     _astype,
     {"self": None, "dtype": None, "order": "K", "casting": "unsafe", "subok": True, "copy": True},
-    refuse=("casting", "subok"),
-    lower={"copy": ignored, "order": low.memory_order},
+    lower={
+        "casting": lambda call, rule: np.copyto(
+            np.empty(0, call.operands.get("dtype")),
+            np.empty(0, low.numpy_dtype(call.operands["x"])),
+            casting=rule,
+        ),
+        "copy": ignored,
+        "order": low.memory_order,
+        "subok": ignored,
+    },
 )
 member("copy", v.copy, {"self": None, "order": "C"}, lower={"order": low.memory_order})
 member(
@@ -285,11 +291,16 @@ def flat(x: Any) -> Any:
 
 member("flat", flat)
 
-# ------------------------------------------------------------------------------ complex numbers
+# ------------------------------------------------------------------- attributes, and conjugates
 
-member("real", v.real)
-member("imag", v.imag)
-member("conj", v.conj)
+for _name, _operation in (
+    ("T", v.permute_dims),
+    ("mT", v.matrix_transpose),
+    ("real", v.real),
+    ("imag", v.imag),
+    ("conj", v.conj),
+):
+    member(_name, _operation)
 member("conjugate", v.conj, {"self": None, "out": None}, refuse=("out",))
 
 # ------------------------------------------------------------- methods that lose the derivative

@@ -301,10 +301,9 @@ def _series(line: Line) -> str | None:
     p, shown = frame.f_locals["self"], line.called or "p"
     home = _SERIES.get(type(p).__name__, "np.polynomial.polynomial.poly")
     if frame.f_code is codes[1]:  # of traced coefficients
-        powers = home.endswith(".poly")
-        write = f"{home}val(x, {{0}})" if powers else f"{home}vander(x, len({{0}}) - 1) @ {{0}}"
-        whole = frame.f_locals["domain"] is None
-        return f"use {write} for its values at an array x" if whole else None
+        basis = f"{home}val(x, np.eye(len({{0}}), dtype={{0}}.dtype))"
+        write = f"use np.tensordot({{0}}, {basis}, (0, 0))[()] for its values at x"
+        return write if frame.f_locals["domain"] is None else None
     if isinstance(getattr(line.node, "func", None), ast.Attribute) and line.function is not p:
         return None  # of a method, such as `convert`, which calls the series
     x = f"{shown}.mapparms()[0] + {shown}.mapparms()[1] * {{0}}"
@@ -312,14 +311,18 @@ def _series(line: Line) -> str | None:
     return f"use {home}val({x}, {shown}.coef)"
 
 
-def _of_traced(vander: str) -> Any:
-    """Return advice for the values of a series whose coefficients are traced, at plain points."""
+def _of_traced(val: Any) -> Any:
+    """Return advice for a series of traced coefficients: multiply its basis, a plain array."""
+    name = f"np{val.__module__.removeprefix('numpy')}.{val.__name__}"
+    basis = f"{name}({{0}}, np.eye(len({{1}}), dtype={{1}}.dtype))"
 
-    def given(line: Line) -> str:
-        x: Any = next(iter(getattr(line.node, "args", ())), None)
-        number = isinstance(x, ast.Constant) or isinstance(line.resolved(x), (float, int))
-        write = "({1}.dtype.type({0}), len({1}) - 1)[0] @ {1}"  # as wide as the coefficients
-        return f"use {vander}{write}" if number else f"use {vander}({{0}}, len({{1}}) - 1) @ {{1}}"
+    def given(line: Line) -> str | None:
+        write = (
+            f"np.tensordot({{1}}, {basis}, (0, 0))[()]"
+            if line.option("tensor") in (None, "True")
+            else f"np.einsum('k...,k...->...', {{1}}, {basis})"
+        )
+        return f"use {write}" if line.function is val else None  # not for a method that calls it
 
     return given
 
@@ -425,10 +428,9 @@ INSTEAD: dict[Any, Any] = {
     _call: _series,
     _make: _series,
     **{
-        getattr(getattr(np.polynomial, of), f"{name}val"): _of_traced(
-            f"np.polynomial.{of}.{name}vander"
-        )
-        for of, name in _KINDS.items()
+        val: _of_traced(val)
+        for of, name in (*_KINDS.items(), ("polynomial", "poly"))
+        for val in (getattr(getattr(np.polynomial, of), f"{name}val"),)
     },
 }
 for _f, _line in INSTEAD.items():

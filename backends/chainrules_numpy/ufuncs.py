@@ -9,10 +9,11 @@ import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy._private import hidden_ufuncs
+from chainrules_numpy.function_aliases.alias_constructors import ignored
 from chainrules_numpy.late_alias import alias
 from chainrules_py import Primitive
 from chainrules_py import ops as v
-from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering, Site, kind_of
+from chainrules_py.extend import REQUIRED, UFUNC_KEYWORDS, Call, Lowering, Site, kind_of
 
 Row = tuple[Any, Primitive[..., Any]]
 _ufunc: Any
@@ -45,10 +46,12 @@ def in_dtype(ufunc: Any, operation: Primitive[..., Any]) -> Lowering:
 
 def ufunc_row(ufunc: Any, operation: Primitive[..., Any], **lower: Lowering) -> None:
     """Register an alias of a ufunc; keywords that are not lowered are refused."""
+    if ufunc not in (np.float_power, np.fabs, np.rint):  # wider than their operations
+        lower |= {"casting": low.cast_by(ufunc), "order": low.result_order, "subok": ignored}
     alias(
         ufunc,
         to=operation,
-        parameters=dict.fromkeys(operation.operands) | UFUNC_KEYWORDS,
+        parameters=dict.fromkeys(operation.operands, REQUIRED) | UFUNC_KEYWORDS,
         positional=operation.operands,
         refuse=tuple(UFUNC_KEYWORDS.keys() - lower.keys()),
         lower=lower,

@@ -50,7 +50,7 @@ EXAMPLES = {
 
         scalar_rule(f, lambda z, x, y: y)""",
     "NotDifferentiableError": "grad(lambda x: (np.sum(x), x))(np.ones(2))",
-    "UnsupportedKeywordError": 'grad(lambda x: np.sum(np.sin(x, casting="safe")))(np.ones(2))',
+    "UnsupportedKeywordError": 'grad(lambda x: np.sum(np.sin(x, signature="d->d")))(np.ones(2))',
     "ProjectionError": "jvp(np.sin, (np.ones(2),), (np.ones(3),))",
     "MutationError": """\
         with Tape(guard="sample") as tape:

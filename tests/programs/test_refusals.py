@@ -219,8 +219,11 @@ APPLIED = {
         MANY,
         "np.where(x > 1.5, np.log(np.where(x > 1.5, x, 1.0)), np.zeros(200))",
     ),
-    "np.sum(np.add(x, x, casting='unsafe'))": (TWO, "np.add(x, x)"),
+    "np.sum(np.add(x, x, signature='dd->d'))": (TWO, "np.add(x, x)"),
+    "np.linalg.multi_dot([x, np.outer(x, x)], out=np.zeros(2)).sum()": (TWO, "np.outer(x, x)])"),
+    "np.choose([0, 1], [x, 3.0 * x], out=np.zeros(2)).sum()": (TWO, "[0, 1], [x, 3.0 * x])"),
     "np.sum(np.dot(x, x, out=np.zeros(())))": (TWO, "np.dot(x, x)"),
+    "np.max(np.outer(x, x), 1, 0.0 * x).sum()": (TWO, "np.max(np.outer(x, x), 1)"),
     "np.sum(np.full(200, x))": (ONE, None),
     "np.sum(np.array([[x, 1.0], [2.0, x]]))": (ONE, None),
     "round(x) * x": (ONE, None),
@@ -245,8 +248,14 @@ APPLIED = {
     "sum([v * v for _, v in np.ndenumerate(x)])": (MANY, "((i, x[i]) for i in np.ndindex("),
     "sum([v * w for v, w in np.nditer([x, TWO])])": (TWO, "np.ravel, np.broadcast_arrays(x, TWO))"),
     "sum([v * v for v in np.nditer([x])])": (TWO, "use np.ravel(x)"),
-    "np.polynomial.chebyshev.chebval(0.3, x)": (MANY, "chebvander(x.dtype.type(0.3), len(x) -"),
-    "np.polynomial.legendre.legval(TWO, x).sum()": (MANY, "(np.polynomial.legendre.legvander(TWO"),
+    "np.polynomial.chebyshev.chebval(0.3, x)": (MANY, "use np.tensordot(x, np.polynomial.cheb"),
+    "np.polynomial.legendre.legval(TWO, x).sum()": (MANY, "np.eye(len(x), dtype=x.dtype)), (0, 0"),
+    "np.polynomial.laguerre.lagval([[1, 2, 3]], x.reshape(-1, 2))[1, 0, 2]": (MANY, "(0, 0))[()]"),
+    "np.polynomial.hermite.hermval(0.1 * TWO, x.reshape(-1, 2), tensor=False)[1]": (
+        np.arange(4.0).repeat(60),
+        "use np.einsum('k...,k...->...', x.reshape(-1, 2), np.polynomial.hermite.hermval(",
+    ),
+    "np.polynomial.polynomial.polyval(TWO, 1j * x).imag.sum()": (TWO, "use np.tensordot(1j * x, "),
     "np.polynomial.Polynomial(TWO)(x).sum()": (MANY, "np.polynomial.polynomial.polyval(x, "),
     "np.polynomial.Chebyshev(TWO, [0, 4])(x).sum()": (MANY, ".mapparms()[1] * x"),
     "np.array(2.0).var(mean=x)": (ONE, "use np.var(np.array(2.0), mean=x)"),
@@ -497,7 +506,7 @@ TOLD = {
     "grad(lambda x: scipy.stats.norm.logpdf(1.0, x))(1.0)": (
         "from chainrules_scipy.stats import norm"
     ),
-    "grad(lambda x: np.sum(np.sin(x, casting='safe')))(TWO)": "use np.sin(x)",
+    "grad(lambda x: np.sum(np.sin(x, signature='d->d')))(TWO)": "use np.sin(x)",
     "grad(lambda x: jsoned({'v': x}))(TWO)": "json.dumps(d, default=lambda v: ignore_deriv",
     "grad(lambda x: locked(x, np.ones(2)))(TWO)": (
         "make a copy, v = w.copy(), and write to v; read v, not w, after that, in the caller too"

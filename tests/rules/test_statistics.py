@@ -337,8 +337,6 @@ def test_misuse_raises_what_it_does_untraced(name):
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x: np.median(x, overwrite_input=True),
-        lambda x: np.quantile(x, 0.5, overwrite_input=True),
         lambda x: np.median(x, out=np.zeros(())),
         lambda x: np.nanmean(x, out=np.zeros(())),
         lambda x: np.mean(x, dtype=int),

@@ -52,6 +52,7 @@ REASONS = {
 IRRELEVANT = {
     "like": "NumPy hands the call on because of it, and takes nothing from it",
     "einsum_call": "private to np.einsum",
+    "overwrite_input": "a plain call changes its operand, which other calls take after it",
 }
 """Keywords that no call has to exercise, and why."""
 

@@ -21,24 +21,18 @@ from chainrules_py.extend import AsArgument
 
 _f: Any
 _operation: Any
+_made: Any = {"order": low.memory_order, "subok": ignored, "device": low.on_cpu}
 
 for _f, _operation, _fill in ((np.zeros_like, v.zeros_like, 0), (np.ones_like, v.ones_like, 1)):
-    row(_f, _operation, refuse=("order", "subok", "device"), shape=low.of_shape(_fill))
-row(
-    np.empty_like,
-    v.zeros_like,
-    "prototype",
-    refuse=("order", "subok", "device"),
-    shape=low.of_shape(0),
-)
+    row(_f, _operation, shape=low.of_shape(_fill), **_made)
+row(np.empty_like, v.zeros_like, "prototype", shape=low.of_shape(0), **_made)
 row(
     np.full_like,
     c.full_of,
     a=low.as_keyword("x"),
-    refuse=("subok", "device"),
-    order=low.memory_order,
     fill_value=low.as_array("fill_value"),
     shape=shape,
+    **_made,
 )
 row(
     np.full,
@@ -107,9 +101,12 @@ for _f in (asarray, array, contiguous, require):
 row(np.array, array, None, refuse=("subok", "ndmax", "like"), order=ignored)
 for _f in (np.asarray, np.asanyarray):
     row(_f, asarray, None, refuse=("device", "like"), order=ignored)
-for _f in (np.ascontiguousarray, np.asfortranarray):
-    row(_f, contiguous, None, refuse=("like",))
-row(np.require, require, None, refuse=("like",))
+for _f, _operation in (
+    (np.ascontiguousarray, contiguous),
+    (np.asfortranarray, contiguous),
+    (np.require, require),
+):
+    row(_f, _operation, None, refuse=("like",))
 
 # ------------------------------------------------------------------------------ between two numbers
 

@@ -15,6 +15,9 @@ from chainrules_py import UnsupportedKeywordError, non_differentiable, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import Call, alias, untraced
 
+_f: Any
+_operation: Any
+
 # ---------------------------------------------------------------- factors
 
 
@@ -55,12 +58,9 @@ def by_eigenvectors(call: Call, hermitian: Any) -> None:
         call.options.clear()
 
 
-row(np.linalg.cholesky, v.cholesky)
 row(np.linalg.qr, v.qr, mode=qr_mode)
 row(np.linalg.eigh, v.eigh, UPLO=triangle)
 row(np.linalg.eigvalsh, v.eigvalsh, UPLO=triangle)
-row(np.linalg.eig, v.eig)
-row(np.linalg.eigvals, v.eigvals)
 row(np.linalg.svd, v.svd, hermitian=by_eigenvectors, compute_uv=values_alone)
 row(np.linalg.svdvals, v.svdvals, None)
 
@@ -108,7 +108,14 @@ def as_number(call: Call, value: Any) -> None:
     call.options["rcond"] = None if value is None else float(untraced(value))
 
 
-row(np.linalg.inv, v.inv)
+for _f, _operation in (
+    (np.linalg.cholesky, v.cholesky),
+    (np.linalg.eig, v.eig),
+    (np.linalg.eigvals, v.eigvals),
+    (np.linalg.inv, v.inv),
+    (np.linalg.pinv, pinv),
+):
+    row(_f, _operation)
 alias(np.linalg.solve, to=v.solve, rename={"a": "x1", "b": "x2"})
 alias(
     np.linalg.lstsq,
@@ -116,7 +123,6 @@ alias(
     rename={"a": "x1", "b": "x2"},
     lower={"a": low.as_array("x1"), "b": low.as_array("x2"), "rcond": as_number},
 )
-row(np.linalg.pinv, pinv)
 row(np.linalg.cond, cond, None)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites import elementwise as e
-from chainrules_numpy.function_aliases.alias_constructors import row
+from chainrules_numpy.function_aliases.alias_constructors import ignored, row
 from chainrules_numpy.late_alias import alias
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import ops as v
@@ -24,6 +24,7 @@ from chainrules_py.extend import (
     type_info,
     untraced,
     viewers,
+    writers,
 )
 
 _f: Any
@@ -139,16 +140,22 @@ def nan_to_num_call(
 
 # np.where(condition) returns indices.
 alias(np.where, to=v.where, fewer=np.nonzero)
-_REFUSED = tuple(UFUNC_KEYWORDS.keys() - {"out"})
-viewers.update((np.clip, np.ndarray.clip))  # which return out, and that may be a view
+_LOWERED: dict[str, Any] = {
+    "order": low.result_order,  # before the result is written into out
+    "out": into,
+    "casting": low.cast_by(lambda x, a=None, b=None, **how: np.clip(x, a, b, **how)),
+    "subok": ignored,
+}
+for _functions in (writers, viewers):  # which write to out, and return it: it may be a view
+    _functions.update((np.clip, np.ndarray.clip))
 alias(
     np.clip,
     to=clip_call,
     parameters={"a": None, **dict.fromkeys(("a_min", "a_max"), _LACKING), "min": None, "max": None}
     | UFUNC_KEYWORDS,
     positional=("a", "a_min", "a_max", "out"),
-    lower={"out": into},
-    refuse=_REFUSED,
+    lower=_LOWERED,
+    refuse=("where", "dtype", "signature"),
 )
 for _f in (np.ndarray.clip, np.generic.clip):
     alias(
@@ -157,10 +164,9 @@ for _f in (np.ndarray.clip, np.generic.clip):
         parameters={"self": None, "min": None, "max": None} | UFUNC_KEYWORDS,
         positional=("self", "min", "max", "out"),
         rename={"self": "x"},
-        lower={"out": into},
-        refuse=_REFUSED,
+        lower=_LOWERED,
+        refuse=("where", "dtype", "signature"),
     )
-alias(np.select, to=select_call)
 alias(np.choose, to=choose_call, refuse=("out",))
 alias(
     np.ndarray.choose,
@@ -169,7 +175,6 @@ alias(
     rename={"self": "a"},
     refuse=("out",),
 )
-alias(np.nan_to_num, to=nan_to_num_call)
 
 
 # ------------------------------------------------------- complex results for real operands
@@ -200,25 +205,19 @@ def power_call(x: Any, p: Any) -> Any:
     return v.pow(v.complex_outside(low.array_of(x), low=0.0, high=math.inf), p)
 
 
-for _f, _operation in (
+for _f, _operation, *_real in (
     (np.lib.scimath.sqrt, v.sqrt),
     (np.lib.scimath.log, v.log),
     (np.lib.scimath.log2, v.log2),
     (np.lib.scimath.log10, v.log10),
+    (np.lib.scimath.arcsin, v.asin, -1.0, 1.0),
+    (np.lib.scimath.arccos, v.acos, -1.0, 1.0),
+    (np.lib.scimath.arctanh, v.atanh, -1.0, 1.0),
 ):
-    alias(_f, to=in_complex(_operation))
-for _f, _operation in (
-    (np.lib.scimath.arcsin, v.asin),
-    (np.lib.scimath.arccos, v.acos),
-    (np.lib.scimath.arctanh, v.atanh),
-):
-    alias(_f, to=in_complex(_operation, -1.0, 1.0))
-alias(np.lib.scimath.logn, to=logn_call)
-alias(np.lib.scimath.power, to=power_call)
+    alias(_f, to=in_complex(_operation, *_real))
 
 alias(np.real, to=v.real, rename={"val": "x"})
 alias(np.imag, to=v.imag, rename={"val": "x"})
-alias(np.angle, to=e.angle)
 row(np.real_if_close, v.real_if_close)
 
 
@@ -237,8 +236,9 @@ def interp_call(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
     """Call np.interp, which computes in double precision."""
+    scalar = isinstance(untraced(x), np.generic)  # NumPy casts it, but no array
     x, xp, fp = map(low.array_of, (x, xp, fp))
-    wide = [t.dtype for t in (x, xp) if not np.can_cast(low.numpy_dtype(t), float)]
+    wide = [t.dtype for t in (x, xp)[scalar:] if not np.can_cast(low.numpy_dtype(t), float)]
     if period is not None:  # NumPy casts, even what is wider
         if lost := [t.dtype for t in (x, xp) if kind_of(t) == "complex"]:
             raise NotDifferentiableError(
@@ -264,7 +264,15 @@ def i0_call(x: Any) -> Any:
     return v.bessel_i(low.array_of(x), order=0)
 
 
-alias(np.sinc, to=v.sinc)
-alias(np.unwrap, to=unwrap_call)
-alias(np.interp, to=interp_call)
-alias(np.i0, to=i0_call)
+for _f, _operation in (
+    (np.select, select_call),
+    (np.nan_to_num, nan_to_num_call),
+    (np.lib.scimath.logn, logn_call),
+    (np.lib.scimath.power, power_call),
+    (np.angle, e.angle),
+    (np.sinc, v.sinc),
+    (np.unwrap, unwrap_call),
+    (np.interp, interp_call),
+    (np.i0, i0_call),
+):
+    alias(_f, to=_operation)

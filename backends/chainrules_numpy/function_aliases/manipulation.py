@@ -72,24 +72,27 @@ row(
     order=low.element_order,
     copy=copied,
 )
-row(np.ravel, ravel)
+for _f, _composite in (
+    (np.ravel, ravel),
+    (np.swapaxes, m.swapaxes),
+    (np.moveaxis, m.moveaxis),
+):
+    row(_f, _composite)
 row(np.transpose, v.permute_dims, axes=low.as_option("axes"))
 for _f in (np.matrix_transpose, np.linalg.matrix_transpose):
     row(_f, v.matrix_transpose, None)
-row(np.swapaxes, m.swapaxes)
-row(np.moveaxis, m.moveaxis)
 row(np.rollaxis, m.rollaxis, axis=counted_axis)
 row(np.expand_dims, v.expand_dims, axis=axis)
 row(np.squeeze, v.squeeze, axis=axes)
-row(np.broadcast_to, v.broadcast_to, "array", refuse=("subok",), shape=shape)
+row(np.broadcast_to, v.broadcast_to, "array", shape=shape, subok=ignored)
 row(
     np.broadcast_arrays,
     low.gives_arrays(m.broadcast_arrays),
     None,
-    refuse=("subok",),
     gather="arrays",
     parameters={"arrays": None, "subok": False},
     arrays=low.as_arrays,
+    subok=ignored,
 )
 for _f, _composite in (
     (np.atleast_1d, m.atleast_1d),
@@ -98,12 +101,11 @@ for _f, _composite in (
 ):
     row(_f, _composite, None, gather="arrays", parameters={"arrays": None}, arrays=low.as_arrays)
 row(np.flip, v.flip, "m", axis=axis)
-row(np.fliplr, m.fliplr, "m")
-row(np.flipud, m.flipud, "m")
+for _f, _composite in ((np.fliplr, m.fliplr), (np.flipud, m.flipud), (np.rot90, m.rot90)):
+    row(_f, _composite, "m")
 row(np.roll, v.roll, shift=AsArgument("shift", _shifts), axis=axis)
 row(np.tile, v.tile, "A", reps=low.as_option("repetitions", sequence=True))
 row(np.repeat, v.repeat, axis=one_axis, repeats=low.as_array("repeats", _counts))
-row(np.rot90, m.rot90, "m")
 row(np.resize, m.resize, new_shape=low.as_option("new_shape"))
 for _f, _composite in ((np.diag, m.diag), (np.diagflat, m.diagflat)):
     row(_f, _composite, "v", v=low.as_array("x"), k=low.as_option("k"))
@@ -118,7 +120,7 @@ def copy_order(call: Call, order: str) -> None:
     call.after.append(low.in_array)
 
 
-row(np.copy, v.copy, refuse=("subok",), order=copy_order)
+row(np.copy, v.copy, order=copy_order, subok=ignored)
 
 
 # --------------------------------------------------------------------------------------- windows

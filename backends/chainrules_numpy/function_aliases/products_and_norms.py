@@ -101,7 +101,6 @@ def multi_dot(arrays: Any) -> Any:
 row(np.linalg.vector_norm, vector_norm, "x", axis=axis)
 row(np.linalg.matrix_norm, matrix_norm, "x")
 row(np.linalg.matrix_power, matrix_power, None)
-row(np.linalg.matrix_transpose, v.matrix_transpose, "x")
 row(np.linalg.multi_dot, multi_dot, None, refuse=("out",), arrays=low.as_arrays)
 row(np.linalg.cross, p.cross_of_three, None)
 row(np.cross, p.cross, None, a=low.as_array("a"), b=low.as_array("b"))

@@ -10,7 +10,7 @@ from chainrules_numpy import histograms as h
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites import quantiles as q
 from chainrules_numpy.composites import statistics as s
-from chainrules_numpy.function_aliases.alias_constructors import axes, axis, row
+from chainrules_numpy.function_aliases.alias_constructors import axes, axis, ignored, row
 from chainrules_numpy.late_alias import alias
 from chainrules_numpy.reduction_values_by_numpy import asks, warning
 from chainrules_py import ops as v
@@ -65,7 +65,8 @@ for _f, _composite in ((np.median, q.median), (np.nanmedian, warning(np.nanmedia
     row(
         _f,
         _composite,
-        refuse=("out", "overwrite_input"),
+        refuse=("out",),
+        overwrite_input=ignored,
         axis=axis,
         keepdims=kept,
     )
@@ -78,7 +79,8 @@ for _f, _composite in (
     row(
         _f,
         _composite,
-        refuse=("out", "overwrite_input"),
+        refuse=("out",),
+        overwrite_input=ignored,
         a=low.as_keyword("x"),
         q=low.as_keyword("q", numbers=False),
         axis=axis,
@@ -148,17 +150,11 @@ row(
     y=low.as_keyword("y"),
     dtype=inexact,
 )
+_named: dict[str, Any] = {name: low.as_keyword(name) for name in ("a", "x", "y", "weights")}
 for _f, _composite in (
     (np.histogram, h.histogram),
     (np.histogram_bin_edges, h.histogram_bin_edges),
+    (np.histogram2d, h.histogram2d),
+    (np.histogramdd, h.histogramdd),
 ):
-    row(_f, _composite, None, a=low.as_keyword("a"), weights=low.as_keyword("weights"))
-row(
-    np.histogram2d,
-    h.histogram2d,
-    None,
-    x=low.as_keyword("x"),
-    y=low.as_keyword("y"),
-    weights=low.as_keyword("weights"),
-)
-row(np.histogramdd, h.histogramdd, None, weights=low.as_keyword("weights"))
+    row(_f, _composite, None, **_named)

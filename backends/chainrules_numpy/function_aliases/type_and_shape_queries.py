@@ -74,9 +74,8 @@ def iscomplex(x: Any) -> Any:
 
 for _f in (result_type, can_cast, isreal, iscomplex):
     _f.reads_types = True
-alias(np.can_cast, to=can_cast)
-alias(np.isreal, to=isreal)
-alias(np.iscomplex, to=iscomplex)
+for _f, _operation in ((np.can_cast, can_cast), (np.isreal, isreal), (np.iscomplex, iscomplex)):
+    alias(_f, to=_operation)
 alias(np.einsum_path, to=einsum_path, parameters={})
 alias(np.common_type, to=common_type, parameters={"arrays": ()}, gather="arrays")
 alias(np.result_type, to=result_type, parameters={"values": ()}, gather="values")

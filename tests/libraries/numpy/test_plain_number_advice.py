@@ -103,11 +103,17 @@ T = np.polynomial.Chebyshev([1.0, 2.0, 3.0], domain=[0.0, 4.0])
     [
         (
             lambda c: np.polynomial.chebyshev.chebval(0.3, c),
-            "np.polynomial.chebyshev.chebvander(c.dtype.type(0.3), len(c) - 1)[0] @ c",
+            (
+                "np.tensordot(c, np.polynomial.chebyshev.chebval(0.3, "
+                "np.eye(len(c), dtype=c.dtype)), (0, 0))[()]"
+            ),
         ),
         (
             lambda c: np.polynomial.hermite_e.hermeval(X, c),
-            "np.polynomial.hermite_e.hermevander(X, len(c) - 1) @ c",
+            (
+                "np.tensordot(c, np.polynomial.hermite_e.hermeval(X, "
+                "np.eye(len(c), dtype=c.dtype)), (0, 0))[()]"
+            ),
         ),
         (
             lambda c: np.polynomial.Polynomial(X)(c),

@@ -266,16 +266,17 @@ def test_dtypes_of_functions_that_are_linear_in_pieces(call):
         (lambda x: np.add(x, 1j * x, dtype=float), "dtype"),
         (lambda x: np.absolute(1j * x, dtype=np.float32), "dtype"),
         (lambda x: np.divmod(x, x, dtype=np.float32), "dtype"),
-        (lambda x: np.add(x, x, casting="unsafe"), "casting"),
+        (lambda x: np.add(x, x, dtype=np.float32, casting="unsafe"), "casting"),
         (lambda x: np.add(x, x, where=[True, False, True]), "where"),
         (lambda x: np.greater(x, 2.0, where=x > 0), r"np\.greater\(.*\), False\)"),
-        (lambda x: np.add(x, x, order="C"), "order"),
+        (lambda x: np.add(x, x, order="A"), "order"),
+        (lambda x: np.rint(x, order="C"), "order"),
         (lambda x: np.add.reduce(x, out=np.zeros(())), "out"),
         (lambda x: np.add.outer(x, x, dtype=np.float32), "dtype"),
         (lambda x: np.modf(x, out=(np.empty(3), np.empty(3))), "out"),
         (lambda x: np.fix(x, out=np.empty(3)), "out"),
         (lambda x: np.clip(x, 0, 1, dtype=float), r"use np\.clip\(x, 0, 1\)\.astype\(float\)"),
-        (lambda x: x.clip(0, 1, casting="unsafe"), r"use x\.clip\(0, 1\)"),
+        (lambda x: x.clip(0, 1, signature="ddd->d"), r"use x\.clip\(0, 1\)"),
         (lambda x: np.nanstd(1j * x, dtype=float), "nanstd of complex128"),
     ],
 )
@@ -283,6 +284,34 @@ def test_other_keywords_are_refused(call, name):
     for run in (lambda: vjp(call, X), lambda: jvp(call, (X,), (np.ones(3),))):
         with pytest.raises(UnsupportedKeywordError, match=name):
             run()
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, **how: np.exp(x, subok=False, **how),
+        lambda x, **how: np.add(x, 2, **how),
+        lambda x, **how: np.multiply(x, np.float32(3), **how),
+        lambda x, **how: np.sqrt(x.astype(int), **how) * x,
+        lambda x, **how: np.log(-3.0 * x[0], **how),
+        lambda x, **how: np.clip(x, 0, None, **how),
+        lambda x, **how: np.clip(x, np.arange(3), 2, **how),
+        lambda x, **how: x.clip(max=[1.0, 2.0, 3.0], **how),
+        lambda x, **how: x.astype(np.float32, subok=False, **how),
+    ],
+)
+def test_casting_allows_what_numpy_allows(call, casting):
+    with np.errstate(all="ignore"):
+        try:
+            want = call(X, casting=casting)
+        except TypeError:
+            with pytest.raises(TypeError):
+                vjp(lambda x: call(x, casting=casting), X)
+        else:
+            y, pullback = vjp(lambda x: call(x, casting=casting), X)
+            np.testing.assert_array_equal(y, want)
+            np.testing.assert_array_equal(pullback(y)[0], vjp(call, X)[1](y)[0])
 
 
 # ------------------------------------------------------------------------------------- methods

@@ -264,6 +264,12 @@ def test_objects_of_a_traced_array():
         lambda x: np.copy(x, order="F"),
         lambda x: x.astype(float, order="F"),
         lambda x: np.full_like(x, x[0, 1], order="F"),
+        lambda x: np.zeros_like(x, order="F"),
+        lambda x: np.ones_like(x.T, order="C").T,
+        lambda x: np.zeros_like(x.T, order="A", subok=False).T,
+        lambda x: np.exp(x, order="f"),
+        lambda x: np.divmod(x + 0.3, 2.0, order="F")[1],
+        lambda x: np.clip(x.T, 0.0, None, order="C").T,
     ],
 )
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -12,8 +12,9 @@ from tests.surface.calls import products, reductions, scipy_linalg, sets, sortin
 from tests.surface.calls import statistics, scipy_fft, scipy_ufuncs
 
 # isort: on
+from chainrules_py.testing.samples.sample import Sample
 from tests.surface.calls.call import ENTERED, SurfaceCall
-from tests.surface.names import library_of
+from tests.surface.names import library_of, native_named
 
 __all__ = [
     "array_info",
@@ -38,6 +39,21 @@ __all__ = [
     "statistics",
     "surface_calls",
 ]
+
+# Of each ufunc a call with the keywords that change no number.
+for _name, _entered in [*ENTERED.items()]:
+    if library_of(_name) != "numpy" or _name in ("float_power", "fabs", "rint"):
+        continue  # which refuse them
+    if getattr(native_named(_name), "signature", "") is None:
+        _first = next(each for each in _entered if list not in map(type, each.operands))
+        _more = Sample(
+            *_first.operands,
+            smooth=_first.smooth,
+            casting="unsafe",
+            order="C",
+            subok=False,
+        )
+        ENTERED[_name] = (*_entered, _more)
 
 
 def names_with_calls(library: str = "numpy") -> tuple[str, ...]:

@@ -23,13 +23,17 @@ _KINDS: tuple[dict[str, Any], ...] = (
 )
 for _name in ("zeros_like", "ones_like"):
     enter_calls(_name, *(Sample(_FLAT, smooth=False, **keywords) for keywords in _KINDS))
+    enter_calls(_name, Sample(_FLAT, order="F", subok=False, device="cpu", smooth=False))
 # What is in it nobody knows, unless there is nothing.
-enter_calls("empty_like", Sample(_FLAT, shape=(0, 2), smooth=False))
+_nothing: dict[str, Any] = {"shape": (0, 2), "smooth": False}
+enter_calls("empty_like", Sample(_FLAT, **_nothing))
+enter_calls("empty_like", Sample(_FLAT, order="F", subok=False, device="cpu", **_nothing))
 enter_calls("empty", Sample(0, like=_LIKE, smooth=False))
 enter_calls(
     "full_like",
     Sample(_FLAT, _POINT, complex=True),
     Sample(_FLAT, _LINE, order="F"),
+    Sample(_FLAT, _LINE, subok=False, device="cpu"),
     Sample(_FLAT, _POINT, shape=4, dtype=complex),
     Sample(_FLAT, _POINT, shape=(0, 2)),
     Sample(_FLAT, [1.0, 2.0, 3.0]),

@@ -84,7 +84,7 @@ for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
 enter_calls(
     "broadcast_to",
     *given(_FLAT, {"shape": (2, 3)}, {"shape": (4, 2, 3)}, complex=True),
-    Sample(_THIN, shape=(2, 3, 2), complex=True),
+    Sample(_THIN, shape=(2, 3, 2), subok=True, complex=True),
     Sample(_POINT, shape=3),
     Sample(_POINT, shape=()),
     Sample(_ONE, shape=(0,)),
@@ -192,9 +192,10 @@ for _name in ("astype", "ndarray.astype"):
         Sample(_POINT, complex),
     )
 enter_calls("astype", Sample(_FLAT, float, device="cpu"))
-enter_calls("ndarray.astype", Sample(_FLAT, float, order="F"))
+enter_calls("ndarray.astype", Sample(_FLAT, float, order="F", casting="safe", subok=False))
 for _name in ("copy", "ndarray.copy"):
     enter_calls(_name, Sample(_FLAT, complex=True), Sample(_TURNED, order="F"), Sample(_POINT))
+enter_calls("copy", Sample(_FLAT, subok=True))
 enter_calls("ndarray.to_device", Sample(_FLAT, "cpu"))
 
 # --------------------------------------------------------------------------------- matrices' parts
