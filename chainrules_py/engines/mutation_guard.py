@@ -81,7 +81,9 @@ class Guard:
     )
 
     def __init__(self, mode: GuardMode = "sample") -> None:
-        self.mode = "full" if debug_hooks.checks is not None and mode == "sample" else mode
+        self.mode: GuardMode = (
+            "full" if debug_hooks.checks is not None and mode == "sample" else mode
+        )
         self.held: dict[int, tuple[Any, Any, Memory, Any, int]] = {}
         self.compares, self.large = False, mode == "off"
         self.undo: Callable[[], object] = bool

@@ -103,11 +103,7 @@ def take_along_axis_transpose(y_bar, x, indices, *, axis):
 
 
 linear_rule(
-    take_along_axis,
-    take_along_axis_transpose,
-    None,
-    pull_into=add_along_axis,
-    batched=along_places,
+    take_along_axis, take_along_axis_transpose, None, pull_into=add_along_axis, batched=along_places
 )
 linear_rule(
     put_along_axis_add,

@@ -116,7 +116,8 @@ def log_ratio(x, y):
 
 def strong_quotient(x, y):
     """x / y, and a strong 0 where x is 0; the reciprocal of a subnormal y would overflow."""
-    return where(x == 0, strong_multiply(x, divide(1, y)), divide(x, y))
+    product = strong_multiply(x, divide(1, y))
+    return where(equal(product, 0), product, divide(x, y))
 
 
 # ---------------------------------------------------------------------------------- powers
@@ -164,16 +165,8 @@ def inv_boxcox_bend(z, y, lmbda):
 for _operation, *_slopes in (
     (logit, lambda _y, p: divide(1, p * (1 - p))),
     (entr, lambda _y, x: -1 - log(x)),
-    (
-        rel_entr,
-        lambda _z, x, y: log_ratio(x, y) + 1,
-        lambda _z, x, y: -strong_quotient(x, y),
-    ),
-    (
-        kl_div,
-        lambda _z, x, y: log_ratio(x, y),
-        lambda _z, x, y: 1 - strong_quotient(x, y),
-    ),
+    (rel_entr, lambda _z, x, y: log_ratio(x, y) + 1, lambda _z, x, y: -strong_quotient(x, y)),
+    (kl_div, lambda _z, x, y: log_ratio(x, y), lambda _z, x, y: 1 - strong_quotient(x, y)),
     (
         boxcox,
         lambda _y, x, lmbda: pow(x, lmbda - 1),

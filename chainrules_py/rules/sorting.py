@@ -1,12 +1,6 @@
 """Rules of sorting: wherever no two elements are equal, the order is constant."""
 
-from chainrules_py.ops import (
-    argsort,
-    partition,
-    put_along_axis_add,
-    sort,
-    zeros_like,
-)
+from chainrules_py.ops import argsort, partition, put_along_axis_add, sort, zeros_like
 from chainrules_py.registry.constructors import non_differentiable, rule
 from chainrules_py.rules.support.reads_along_axis import reading
 

@@ -101,10 +101,7 @@ for _operation, *_slopes in (
     (sin, lambda _y, x: cos(x)),
     (cos, lambda _y, x: -sin(x)),
     # Of complex numbers, 1 + y² cancels where y is near i.
-    (
-        tan,
-        lambda y, x: 1 + y * y if kind_of(x) != "complex" else squared_secant(1j * y, 1j * x),
-    ),
+    (tan, lambda y, x: 1 + y * y if kind_of(x) != "complex" else squared_secant(1j * y, 1j * x)),
     (atan, lambda _y, x: divide(1, 1 + x * x)),
     (sinh, lambda _y, x: cosh(x)),
     (cosh, lambda _y, x: sinh(x)),
@@ -121,10 +118,7 @@ for _operation, *_slopes in (
     (asin, lambda _y, x: divide(1, below_circle(x))),
     (acos, lambda _y, x: divide(-1, below_circle(x))),
     # Two roots, not the root of x² - 1: that has the other sign in the left half of the plane.
-    (
-        acosh,
-        lambda _y, x: divide(1, sqrt(decreased(x)) * sqrt(increased(x))),
-    ),
+    (acosh, lambda _y, x: divide(1, sqrt(decreased(x)) * sqrt(increased(x)))),
     (atanh, lambda _y, x: divide(1, (1 - x) * (1 + x))),
 ):
     scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")
@@ -133,8 +127,5 @@ scalar_rule(deg2rad, lambda _y, _x: math.pi / 180)
 scalar_rule(rad2deg, lambda _y, _x: 180 / math.pi)
 
 scalar_rule(
-    atan2,
-    lambda _z, y, x: across(x, y, x),
-    lambda _z, y, x: across(-y, y, x),
-    singular=True,
+    atan2, lambda _z, y, x: across(x, y, x), lambda _z, y, x: across(-y, y, x), singular=True
 )

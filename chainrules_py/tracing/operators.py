@@ -192,7 +192,7 @@ def _keeps_tracers(library: str) -> bool:
 
     It has to see tracers as such: what it takes for NumPy's array, it would compute itself.
     """
-    return library in {*_DUCKS, *dict(announced(BACKENDS))} - {"numpy"}
+    return library in {*_DUCKS, *dict(announced(BACKENDS))} - {"numpy", "scipy"}
 
 
 def answer_as(x: Any) -> type:

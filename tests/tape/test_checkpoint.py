@@ -474,6 +474,29 @@ def test_another_way_through_the_function_is_an_error():
         grad(lambda x: np.sum(checkpoint(f)(x)))(X)
 
 
+@pytest.mark.parametrize("mode", ["sample", "full"])
+def test_a_buffer_that_is_written_again_is_an_error(mode):
+    def f(x):
+        a = np.zeros(5)
+        y = np.dot(a, x)
+        a[0] = 3.0
+        return y + np.dot(a, x)
+
+    with pytest.raises(MutationError, match="which dot saved, was written to"):
+        vjp(checkpoint(f), X, guard=mode)[1](1.0)
+
+
+def test_a_part_of_a_locked_buffer_that_is_written_is_an_error():
+    def f(x):
+        a = np.arange(5.0)
+        part, y = a[1:], np.dot(a, x)
+        part[0] = 5.0
+        return y
+
+    with pytest.raises(MutationError, match="which dot saved, was written to"):
+        grad(checkpoint(f))(X)
+
+
 # ------------------------------------------------------------------------------ beside the rest
 
 

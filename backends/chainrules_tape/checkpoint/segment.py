@@ -158,16 +158,22 @@ class Segment:
         state = [put(name, getattr(tape, name)) for name in ("__class__", "guard", "notes", "held")]
         noted = [] if tape.level in objects else [functools.partial(objects.pop, tape.level, None)]
         folds, now = tape.folds, list(tape)
-        back = functools.partial(tape.__setitem__, slice(None), now)
-        # Last: if memory runs out in an earlier step, `whole` still has the records.
-        undone = functools.partial(setattr, folds, "whole", folds.whole)
-        restore = at_once([*state, *noted, *states(self.generators, shared=True), back, undone])
+        restore = at_once(
+            [
+                *state,
+                *noted,
+                *states(self.generators, shared=True),
+                functools.partial(tape.__setitem__, slice(None), now),
+                # If memory runs out in an earlier step, `whole` still has the records.
+                functools.partial(setattr, folds, "whole", folds.whole),
+            ]
+        )
         try:
             at_once(self.drawn)()
             folds.whole = folds.whole or now
             tape[:] = folds.whole[: self.start]
-            # The arrays that it uses are guarded already, and the hooks are already registered.
-            tape.guard, tape.notes = Guard("off"), None if tape.notes is None else Notes()
+            # The hooks are already registered.
+            tape.guard, tape.notes = Guard(tape.guard.mode), None if tape.notes is None else Notes()
             tape.held = tape.guard.held
             object.__setattr__(tape, "__class__", tape.when_open)
             f, (operands, keywords) = self.given.value(tape)
@@ -178,6 +184,7 @@ class Segment:
                     _read_again(y)
             finally:
                 recorders.under_way.pop()
+            tape.guard.check()
             records = tape[self.start :]
         finally:
             restore()

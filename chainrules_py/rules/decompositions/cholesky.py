@@ -6,13 +6,7 @@ differentiated function is that of the triangle that is read: see docs/design/de
 
 from functools import partial
 
-from chainrules_py.ops import (
-    cholesky,
-    cholesky_cotangent,
-    cholesky_tangent,
-    matmul,
-    tril,
-)
+from chainrules_py.ops import cholesky, cholesky_cotangent, cholesky_tangent, matmul, tril
 from chainrules_py.ops.hermitian_and_block_matrices import adjoint, half
 from chainrules_py.registry.constructors import rule
 from chainrules_py.tangents.linear_map import LinearMap

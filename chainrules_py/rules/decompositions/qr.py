@@ -161,8 +161,7 @@ def raw_pull(y_bar, h, tau, Q, R):
     V_bar = tril(packed, k=-1)[..., :k]
     X_bar = from_diagonal(dense(y_bar[1], tau) * conj(tau), rows=k, columns=k)
     X_bar = X_bar - triu(matmul(adjoint(V), V_bar))
-    first = adjoint(V[..., :k, :])
-    B_bar = solve_triangular(first, X_bar, upper=True, unit_diagonal=True)
+    B_bar = solve_triangular(adjoint(V[..., :k, :]), X_bar, upper=True, unit_diagonal=True)
     if m > k:
         B_bar = concat(B_bar, zeros_like(V_bar[..., k:, :]), axis=-2)
     Q_bar = divided_back(V_bar + B_bar, N)

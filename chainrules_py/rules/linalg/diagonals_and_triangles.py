@@ -4,15 +4,7 @@ M. B. Giles, "An extended collection of matrix derivative results for forward an
 algorithmic differentiation" (2008), is the source where no other is named.
 """
 
-from chainrules_py.ops import (
-    broadcast_to,
-    diagonal,
-    expand_dims,
-    from_diagonal,
-    trace,
-    tril,
-    triu,
-)
+from chainrules_py.ops import broadcast_to, diagonal, expand_dims, from_diagonal, trace, tril, triu
 from chainrules_py.registry.constructors import linear_rule
 from chainrules_py.rules.support.batching_rules import matrices
 

@@ -136,10 +136,7 @@ def tensordot_push_right(b_dot, a, b, *, axes):
 
 
 bilinear_rule(
-    tensordot,
-    tensordot_left,
-    tensordot_right,
-    batched=(tensordot_push_left, tensordot_push_right),
+    tensordot, tensordot_left, tensordot_right, batched=(tensordot_push_left, tensordot_push_right)
 )
 
 

@@ -133,16 +133,8 @@ def normal(x):
 for _operation, *_slopes in (
     (v.gammaln, lambda _y, x: v.digamma(x)),
     (v.digamma, lambda _y, x: v.polygamma(1, x)),
-    (
-        v.beta,
-        lambda y, a, b: -y * digamma_rise(a, b),
-        lambda y, a, b: -y * digamma_rise(b, a),
-    ),
-    (
-        v.betaln,
-        lambda _y, a, b: -digamma_rise(a, b),
-        lambda _y, a, b: -digamma_rise(b, a),
-    ),
+    (v.beta, lambda y, a, b: -y * digamma_rise(a, b), lambda y, a, b: -y * digamma_rise(b, a)),
+    (v.betaln, lambda _y, a, b: -digamma_rise(a, b), lambda _y, a, b: -digamma_rise(b, a)),
     (v.gammainc, lambda _y, a, x: gammainc_shape(a, x), lambda _y, a, x: gamma_density(a, x)),
     (v.gammaincc, lambda _y, a, x: -gammainc_shape(a, x), lambda _y, a, x: -gamma_density(a, x)),
     (

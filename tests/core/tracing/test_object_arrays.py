@@ -163,6 +163,7 @@ REFUSED = {
     "sorted NaN": lambda x: np.sort(np.array([x[1], x[0] * np.nan, x[2]]))[0],
     "float": lambda x: float(np.array([x[0]])[0]),
     "mean of all": lambda x: np.mean(np.array([x[0], x[1]])),
+    "out of clip": lambda x: np.clip(x, 0.4, 0.6, out=np.full(3, x[0])),
 }
 
 

@@ -159,7 +159,7 @@ REFUSED = {
     "fraction": lambda x: x[0].as_integer_ratio(),
     "strides": lambda x: x.strides,
     "without a rule": lambda x: np.busday_count(x[0], x[1]),
-    "keyword": lambda x: np.add(x, 1.0, casting="unsafe"),
+    "keyword": lambda x: np.add(x, 1.0, signature="dd->d"),
     "modulus": lambda x: pow(x, 2, 2),
     "option": lambda x: np.linalg.norm(x, x[0]),
 }
