@@ -235,7 +235,7 @@ def _stacked(line: Line) -> str | None:
             )  # loads np.polynomial
 
             dtype, beside = dtype_of(line)
-            plain = dtype in (None, "float", "np.float64", "object")
+            plain = dtype in (None, "object")
             kept = "" if plain else f".astype({dtype})"
             return f"use {with_axes(line, ast.unparse(joined) + kept)}{beside}"
         new = copy.deepcopy(call)

@@ -991,7 +991,7 @@ def test_the_first_refusal_of_a_process_knows_numpy(tmp_path):
     said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
     assert said == [
         "  make it as b = np.zeros_like(x, shape=2), which holds traced values",
-        "  use np.stack([x, 1.0])",
+        "  use np.stack([x, 1.0]).astype(float)",
     ]
 
 

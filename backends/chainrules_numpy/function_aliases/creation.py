@@ -39,7 +39,7 @@ row(
     c.full,
     None,
     refuse=("device", "like"),
-    order=ignored,
+    order=low.result_order,
     shape=shape,
     fill_value=low.as_array("fill_value"),
 )

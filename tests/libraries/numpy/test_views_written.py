@@ -264,6 +264,7 @@ def test_objects_of_a_traced_array():
         lambda x: np.copy(x, order="F"),
         lambda x: x.astype(float, order="F"),
         lambda x: np.full_like(x, x[0, 1], order="F"),
+        lambda x: np.full(x.shape, x[0, 1], order="F", like=x),
         lambda x: np.zeros_like(x, order="F"),
         lambda x: np.ones_like(x.T, order="C").T,
         lambda x: np.zeros_like(x.T, order="A", subok=False).T,
