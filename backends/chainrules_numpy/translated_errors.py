@@ -32,7 +32,7 @@ def refuse(error: BaseException) -> None:
     TracerError
         With what to write instead.
     """
-    if isinstance(error, ValueError) and not isinstance(error, TracerError):
+    if isinstance(error, (TypeError, ValueError)) and not isinstance(error, TracerError):
         _refuse_said(error)
     if type(error).__module__ == "ctypes":
         _refuse_in_c(error)
@@ -78,6 +78,8 @@ def refuse(error: BaseException) -> None:
 _SAID = {
     "Supplied output array must be contiguous": "out= of a random generator is plain memory: write "
     "b[...] = rng.random(b.shape)",
+    "output must be an array": "out= of a method is plain memory: write t[...] = c.cumsum() for "
+    "c.cumsum(out=t)",
 }
 """Starts of NumPy errors that name no tracer, and what to write instead."""
 
@@ -120,7 +122,7 @@ def _refuse_attribute(error: AttributeError) -> None:
     raise TracerError(told(fact, line, write)) from error
 
 
-def _refuse_said(error: ValueError) -> None:
+def _refuse_said(error: Exception) -> None:
     line = next((line for said, line in _SAID.items() if str(error).startswith(said)), None)
     if line and (held := _held(error)):
         raise TracerError(

@@ -308,6 +308,7 @@ TOLD = {
     "grad(lambda x: np.polynomial.Polynomial.fit(x, TWO, 1)(0.5))(TWO)": (
         "use np.polyval(np.polyfit(x, TWO, 1), t) for its value at t"
     ),
+    "grad(lambda x: TWO.cumsum(out=x.copy())[0])(TWO)": "write t[...] = c.cumsum() for c.cumsum",
     "grad(lambda x: pd.Series(x).mean())(TWO)": "use np.mean(x)",
     "grad(lambda x: pd.Series(x).mean())(MANY)": "leave x an array",
     "grad(lambda x: np.sum(x * 'hello'))(TWO)": "'hello', which is not a number",
