@@ -46,7 +46,8 @@ def in_dtype(ufunc: Any, operation: Primitive[..., Any]) -> Lowering:
 
 def ufunc_row(ufunc: Any, operation: Primitive[..., Any], **lower: Lowering) -> None:
     """Register an alias of a ufunc; keywords that are not lowered are refused."""
-    if ufunc not in (np.float_power, np.fabs, np.rint):  # wider than their operations
+    # The operations of these have other dtypes, or make arrays of numbers.
+    if ufunc.__name__ not in ("float_power", "fabs", "rint", "_ones_like"):
         lower |= {"casting": low.cast_by(ufunc), "order": low.result_order, "subok": ignored}
     alias(
         ufunc,
