@@ -7,7 +7,7 @@ derivative is computed, each is also compared with a sample from when it was rec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, Literal, NoReturn, TypeAlias, final
@@ -219,23 +219,29 @@ class Guard:
                 )
             ) from error
 
-    def settle(self, since: int) -> None:
+    def settle(self, since: int, kept: Iterable[Any] = ()) -> None:
         """Release the arrays of dropped records, which will be made again.
 
         Parameters
         ----------
         since : int
             The number of arrays that were held when the first of these records was made.
+        kept : iterable, optional
+            What is kept of these records; arrays among it stay guarded.
         """
-        newest = [*islice(reversed(self.held), len(self.held) - since)]
+        newest = dict.fromkeys(islice(reversed(self.held), len(self.held) - since))
+        still = [(x, self.held[id(x)]) for x in kept if id(x) in newest]
         if newest and self.mode == "lock":
-            first = self.held[newest[-1]][-1]
+            first = self.held[next(reversed(newest))][-1]
             at_once(self._locks[first:])()
             del self._locks[first:]
             self._places = {key: at for key, at in self._places.items() if at < first}
             _locking[id(self)] = self._places, self._locks
         for key in newest:
             del self.held[key]
+        self.held.update({id(x): entry for x, entry in still if entry[3] is not None})
+        for x, entry in still:  # those that were locked
+            self.hold(x, entry[1])
 
     def unlock(self) -> None:
         """Make the arrays writable again, and compare them by samples from now on."""

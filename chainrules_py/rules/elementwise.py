@@ -241,8 +241,7 @@ def bessel_i_rule(x, *, order):
 
 
 def bessel_i_slope(t, x, order):
-    below = bessel_i(x, order=order - 1 if order else 1)
-    return 0.5 * (below + bessel_i(x, order=order + 1)) * t
+    return 0.5 * (bessel_i(x, order=abs(order - 1)) + bessel_i(x, order=order + 1)) * t
 
 
 # ------------------------------------------------------------------------------- formulas

@@ -59,8 +59,7 @@ def put_at_transpose_value(z_bar, x, y, *arrays, index):
     if any(kind_of(a) == "int" and math.prod(getattr(a, "shape", ())) > 1 for a in arrays):
         places = reshape(arange_like(z_bar, stop=math.prod(y_bar.shape)), shape=y_bar.shape)
         owners = put_at(full_like(places, shape=x.shape, fill=0), places, *arrays, index=index)
-        stayed = equal(getitem(owners, *arrays, index=index), places)
-        y_bar = where(stayed, y_bar, 0)
+        y_bar = where(equal(getitem(owners, *arrays, index=index), places), y_bar, 0)
     elif y_bar.ndim:
         y_bar = copy(y_bar)
     # NumPy accepts values with extra axes, if these have length one.

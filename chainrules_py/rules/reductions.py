@@ -271,8 +271,8 @@ def _cumulative_prod_pull(y_bar, x, axis, shape, include_initial):
     if include_initial:
         y_bar = _cut(y_bar, axis, slice(1, None))
     after = _cut(flip(x, axis=axis), axis, slice(x.shape[axis] - 1))
-    first = zeros_like(_cut(x, axis, slice(1)))  # there is no x_n; its factor is 0
-    factors = conj(concat(first, after, axis=axis))
+    # There is no x_n; its factor is 0.
+    factors = conj(concat(zeros_like(_cut(x, axis, slice(1))), after, axis=axis))
     s = flip(recurrence(factors, flip(y_bar, axis=axis), axis), axis=axis)
     return _like(conj(_before(x, axis)) * s, x.ndim, shape)
 

@@ -662,6 +662,26 @@ def _in_rows(x):
     return np.sum(b**2)
 
 
+@pytest.mark.parametrize(
+    "f", [np.multiply, np.add, np.divide, np.power, lambda a, t: np.sum(a * t), np.dot]
+)
+def test_an_array_of_objects_that_another_level_traces_meets_a_series(f):
+    def first(a):
+        return taylor(lambda t: f(np.array([a, a]), t), np.full(2, 3.0), np.ones(2), 1)[1]
+
+    def plain(a):
+        return taylor(lambda t: f(np.full(2, a), t), np.full(2, 3.0), np.ones(2), 1)[1]
+
+    value, slope = jvp(first, (5.0,), (1.0,))
+    np.testing.assert_allclose(value, plain(5.0))
+    np.testing.assert_allclose(slope, (plain(5.001) - plain(4.999)) / 2e-3, rtol=1e-5, atol=1e-8)
+
+
+def test_a_series_of_plain_objects_is_refused():
+    with pytest.raises(NotDifferentiableError, match=r"np.asarray\(x, float\)"):
+        taylor(lambda t: t * np.array([2.0, 3.0], dtype=object), np.ones(2), np.ones(2), 1)
+
+
 def test_a_series_that_is_written_to_a_buffer_is_made_of_its_parts():
     with pytest.raises(TracerError, match=r"b = np\.stack\(\[\.\.\.\]\), or np\.concatenate"):
         taylor(_in_rows, A, D, 2)

@@ -486,6 +486,31 @@ def test_a_buffer_that_is_written_again_is_an_error(mode):
         vjp(checkpoint(f), X, guard=mode)[1](1.0)
 
 
+@pytest.mark.parametrize("save", ["cheap", "mincut", ["q"], 8, "all"])
+@pytest.mark.parametrize("run", [grad, lambda f: lambda x: vjp(f, x)[1](1.0)])
+def test_a_captured_array_that_is_written_after_it_was_kept_is_an_error(save, run):
+    def f(x):
+        w, total = np.empty(5), 0.0
+        for k in (1.0, 2.0):
+            w[:] = k
+            total = total + np.sum(checkpoint(lambda x: np.sin(x) * w, save=save)(x))
+        return total
+
+    with pytest.raises(MutationError):
+        run(f)(X)
+
+
+def test_an_array_that_is_written_where_it_was_kept_is_an_error():
+    def f(x):
+        c = np.ones(5)
+        y = np.sin(x) * c
+        c *= 3.0
+        return np.sum(y)
+
+    with pytest.raises(MutationError, match="which multiply saved, was written to"):
+        vjp(checkpoint(f, save="cheap"), X)[1](1.0)
+
+
 def test_a_part_of_a_locked_buffer_that_is_written_is_an_error():
     def f(x):
         a = np.arange(5.0)

@@ -512,7 +512,21 @@ def run(
         for x in out:
             if _is_of(x, tape, kept):
                 set_class(x, classes[type(x.payload)])
-    tape.guard.settle(held)
+    recalled = notes.recalled
+    # What is not made again: kept values, operands from outside, and what whole records saved.
+    tape.guard.settle(
+        held,
+        [
+            *recalled.values.values(),
+            *[x for call in recalled.calls.values() for x, _ in call.opened],
+            *[
+                x
+                for record in tape[recalled.start :]
+                if record[0] is not folded
+                for x in record[2:]
+            ],
+        ],
+    )
     return y
 
 

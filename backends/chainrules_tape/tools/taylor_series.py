@@ -44,6 +44,7 @@ from chainrules_py.extend import (
     find_tracers,
     flatten,
     is_structure_type,
+    joined,
     kind_of,
     leaf_tangents,
     looked_into,
@@ -269,7 +270,7 @@ class Series(ArrayLike):
         """Compute the series of a call in which this expansion has the highest level."""
         if self.is_over and not isinstance(self.payload, Tracer):  # else it stands for the payload
             refuse_over()
-        level, f = self._level, primal or primitive
+        level, f, operands = self._level, primal or primitive, joined(operands)
         mine = [x for x in find_tracers(operands) if isinstance(x, Series) and x.level == level]
         order = min([len(x.terms) for x in mine])
         plain = [_value(x, level) for x in operands]
@@ -401,6 +402,11 @@ def series(y: Any, level: int, terms: Sequence[Any], stack: Any = None) -> Any:
 
     The coefficients may be in one array, ``stack``, with a leading axis.
     """
+    if getattr(y, "dtype", None) == object:
+        raise NotDifferentiableError(
+            f"{describe(y)} is computed with, and no Taylor series is known of its elements: give "
+            f"an array of a floating type, as np.asarray(x, float)"
+        )
     if kind_of(y) not in ("real", "complex"):
         return y
     return _classes[type(y)](y, level, terms, stack if type(stack) is np.ndarray else None)

@@ -77,8 +77,7 @@ def by_x(y, x, s):
 def scaled(y, x):
     """exp(-|x|) I₁(x) / x."""
     near = abs(x) < 0.5
-    small = exp(-x * sign(x)) * by_x(0, where(near, x, 0), 1)
-    return where(near, small, y / where(near, 1, x))
+    return where(near, exp(-x * sign(x)) * by_x(0, where(near, x, 0), 1), y / where(near, 1, x))
 
 
 @rule(ive, batched="broadcast")
