@@ -511,6 +511,17 @@ def test_an_array_that_is_written_where_it_was_kept_is_an_error():
         vjp(checkpoint(f, save="cheap"), X)[1](1.0)
 
 
+def test_a_locked_buffer_that_is_written_when_a_step_runs_again_is_an_error():
+    buffer = np.zeros(5)
+
+    def step(x, k):
+        buffer[:] = k + 1.0
+        return np.sin(x) * buffer
+
+    with pytest.raises(MutationError, match="read-only until"):
+        grad(lambda x: np.sum(checkpoint_chain(step, 4, slots=2)(x)))(X)
+
+
 def test_a_part_of_a_locked_buffer_that_is_written_is_an_error():
     def f(x):
         a = np.arange(5.0)

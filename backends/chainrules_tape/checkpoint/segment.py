@@ -155,12 +155,14 @@ class Segment:
     def records(self, tape: BareTape) -> list[tuple[Any, ...]]:
         """Recompute the records by running the function on the same variables."""
         put = functools.partial(functools.partial, object.__setattr__, tape)
-        state = [put(name, getattr(tape, name)) for name in ("__class__", "guard", "notes", "held")]
         noted = [] if tape.level in objects else [functools.partial(objects.pop, tape.level, None)]
-        folds, now = tape.folds, list(tape)
+        folds, now, guard = tape.folds, list(tape), tape.guard
         restore = at_once(
             [
-                *state,
+                *[
+                    put(name, getattr(tape, name))
+                    for name in ("__class__", "guard", "notes", "held")
+                ],
                 *noted,
                 *states(self.generators, shared=True),
                 functools.partial(tape.__setitem__, slice(None), now),
@@ -173,7 +175,7 @@ class Segment:
             folds.whole = folds.whole or now
             tape[:] = folds.whole[: self.start]
             # The hooks are already registered.
-            tape.guard, tape.notes = Guard(tape.guard.mode), None if tape.notes is None else Notes()
+            tape.guard, tape.notes = Guard(guard.mode), None if tape.notes is None else Notes()
             tape.held = tape.guard.held
             object.__setattr__(tape, "__class__", tape.when_open)
             f, (operands, keywords) = self.given.value(tape)
@@ -182,6 +184,9 @@ class Segment:
                 with making_again([self.given.leaves]):
                     y = f(*operands, **keywords)
                     _read_again(y)
+            except ValueError as error:  # of what the first run has locked
+                guard.explain(error)
+                raise
             finally:
                 recorders.under_way.pop()
             tape.guard.check()

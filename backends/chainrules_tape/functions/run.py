@@ -212,8 +212,9 @@ class Run:
         if self.notes.refused is not None:
             self.notes.report(f, any([link is not None for link in self.outputs]))
         if has_aux:
-            aux = map_leaves(self._aside, self.aux)
-            self.aux = self._outside(*self._apart(aux, f, "the aux")[:3])
+            self.aux = self._outside(
+                *self._apart(map_leaves(self._aside, self.aux), f, "the aux")[:3]
+            )
         if check is not None:
             check((self.value, self.aux) if has_aux else self.value)
 

@@ -402,7 +402,7 @@ def series(y: Any, level: int, terms: Sequence[Any], stack: Any = None) -> Any:
 
     The coefficients may be in one array, ``stack``, with a leading axis.
     """
-    if getattr(y, "dtype", None) == object:
+    if getattr(getattr(y, "dtype", None), "kind", "") == "O":
         raise NotDifferentiableError(
             f"{describe(y)} is computed with, and no Taylor series is known of its elements: give "
             f"an array of a floating type, as np.asarray(x, float)"
