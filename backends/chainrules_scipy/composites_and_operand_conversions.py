@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import functools
 import inspect
@@ -38,6 +39,7 @@ from chainrules_scipy.installation import (
     joined_call,
     original,
     place,
+    public_module,
     taken_from,
 )
 
@@ -242,19 +244,23 @@ def stands_for(
 def _taken_where_called(native: Any) -> Any:
     """Return the advice to take ours, for a line that calls SciPy's, and none for other functions.
 
-    If the line calls ours, its argument has to be constant.
+    If the line calls ours, its argument has to be constant, or SciPy's functions that it calls are
+    to be replaced too.
     """
     name, theirs = native.__name__, taken_from(native)
-    ours = {
-        None: theirs,  # objects that hold a function have no name
-        name: f"use ignore_derivatives({{x}}), as {name} has no derivative in that argument",
-    }
-    is_ours: Any = lambda f: (
-        f is not native and str(getattr(f, "__module__", "")).startswith(("scipy.", "chainrules_"))
-    )
+    # Objects that hold a function have no name; others are such as those of `cupyx.scipy`.
     return lambda line: (
-        (found := ours.get(getattr(line.function, "__name__", None)))
-        and (found if is_ours(line.function) else theirs)  # such as those of `cupyx.scipy`
+        None
+        if (called := getattr(line.function, "__name__", None)) not in (name, None)
+        else theirs
+        if called is None
+        or line.function is native
+        or not str(line.function.__module__).startswith(("scipy.", "chainrules_"))
+        else f"nest jvp, as no Taylor series goes through {name}"
+        if "series" in [getattr(line.resolved(x), "engine", "") for x in ast.walk(line.node)]
+        else f"use ignore_derivatives({{x}}), as {name} has no derivative in that argument"
+        if getattr(sys.modules[public_module(native)], name, None) is not native
+        else f"call chainrules_scipy.install() before: {name} calls other functions of SciPy"
     )
 
 

@@ -706,6 +706,11 @@ def _as_scipy(
     **how: Any,
 ) -> Any:
     """Solve as SciPy does, by its own steps, with plain numbers for traced ones."""
+    if varies(how):  # steps that depend on it would move the solution
+        reject(
+            "solve_ivp has no derivative in max_step, first_step, rtol or atol: give it "
+            "ignore_derivatives(x) for such an option x"
+        )
     rate, slope = of_values(fun, args), None if jac is None else _plain_jacobian(jac, args)
 
     def plain(t: Any, y: Any) -> Any:

@@ -115,6 +115,8 @@ ShortTimeFFT = follow_class(
     scale_to=_scale_to,
     __init__=_of_windows,
 )
+for _name in ("from_window", "from_dual"):
+    setattr(ShortTimeFFT, _name, getattr(followed_class(native.ShortTimeFFT), _name))
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("abcd_normalize", "bessel", "bilinear_zpk", "butter", "buttord", "cheb1ap", "cheb1ord"),
@@ -284,13 +286,15 @@ class _Copying:
 _CONVERSIONS = {"TransferFunction": "to_tf", "ZerosPolesGain": "to_zpk", "StateSpace": "to_ss"}
 _BINARY = ("__add__", "__sub__", "__mul__", "__truediv__", "__radd__", "__rsub__", "__rmul__")
 for _cls in (native.lti, native.dlti):
-    follow_class(_cls, "impulse", "step", "output", "bode", "freqresp", __new__=_system)
+    FOLLOWED[_cls.__name__] = follow_class(
+        _cls, "impulse", "step", "output", "bode", "freqresp", __new__=_system
+    )
 _OWN: dict[str, Any] = {
     "TransferFunction": {"normalize": with_all_powers},
     "StateSpace": _OF_STATES,
 }
 for _name in _CONVERSIONS:
-    follow_class(
+    FOLLOWED[_name] = follow_class(
         getattr(native, _name),
         *(_BINARY if _name == "StateSpace" else ()),
         copy=_Copying,
@@ -666,11 +670,6 @@ def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
 # SciPy's source selects peaks by conditions on their measured properties.
 
 
-def _bases(x: Any, peaks: Any, left: Any, right: Any) -> Any:
-    """Return the heights of peaks above the higher of their bases."""
-    return x[peaks] - v.maximum(x[left], x[right])
-
-
 def _crossing(x: Any, height: Any, at: Any, way: int) -> Any:
     """Return where a signal crosses a height, by linear interpolation near SciPy's location."""
     known, n = readable(x), len(x)
@@ -683,12 +682,12 @@ def _crossing(x: Any, height: Any, at: Any, way: int) -> Any:
 
 def _prominences(x: Any, peaks: Any, wlen: Any) -> Any:
     _, left, right = private("_peak_prominences")(readable(x), peaks, wlen)
-    return _bases(x, peaks, left, right), left, right
+    return x[peaks] - v.maximum(x[left], x[right]), left, right
 
 
 def _widths(x: Any, peaks: Any, rel_height: Any, *data: Any) -> Any:
     found = private("_peak_widths")(*map(readable, (x, peaks, rel_height, *data)))
-    height = x[peaks] - _bases(x, peaks, *data[1:]) * rel_height
+    height = x[peaks] - data[0] * rel_height
     left, right = (_crossing(x, height, at, k) for at, k in zip(found[2:], (1, -1), strict=True))
     return right - left, height, left, right
 

@@ -66,7 +66,7 @@ def traced(x: Any) -> Iterator[Any]:
         yield from traced(tuple(x.values()))
     elif hasattr(type(x), HOLDS):
         yield from traced(fields(x))
-    elif isinstance(x, FunctionType) and not x.__module__.startswith("scipy."):
+    elif isinstance(x, FunctionType) and not str(x.__module__).startswith("scipy."):
         yield from traced(getattr(closed(x), "captured", ()))
 
 
@@ -231,7 +231,6 @@ _PYTHONS = {
     cls.__name__: _number(cls, lambda x: v.reshape(array_of(x), shape=()))
     for cls in (float, complex)
 }
-BUILTINS = dict(vars(builtins)) | _PYTHONS
 
 _WINDOWS: Any = np.lib.stride_tricks.sliding_window_view
 
@@ -550,3 +549,11 @@ def _module(module: Any) -> Any:
         return _module(_numpy)
     is_copied = module in (cmath, math) or module.__name__.split(".")[0] in ("numpy", "scipy")
     return _Module(module) if is_copied else module
+
+
+BUILTINS = (
+    dict(vars(builtins))
+    | _PYTHONS
+    # Some of SciPy's functions import others where they call them.
+    | {"__import__": lambda name, *how: _module(__import__(name, *how))}
+)

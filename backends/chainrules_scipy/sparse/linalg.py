@@ -61,14 +61,15 @@ def _dense(a: Any) -> Any:
     return array_of(a.toarray() if isinstance(a, TracedSparse) or sparse.issparse(a) else a)
 
 
-def _solution(a: Any, b: Any) -> Any:
-    """Solve A x = b, by the class of A."""
+def _solution(a: Any, b: Any, shift: Any = 0.0) -> Any:
+    """Solve (A - shift I) x = b, by the class of A."""
+    is_operator = isinstance(a, (native.LinearOperator, Operator))
     return (
         v.linear_solve(
-            lambda x: _product(a, x),
+            lambda x: (_product(a, x) if is_operator else a @ x) - shift * x,
             v.astype(b, dtype=np.result_type(b.dtype, _plain(a).dtype)),  # as SciPy
         )
-        if isinstance(a, (native.LinearOperator, Operator))
+        if is_operator or is_traced((shift,)) or shift
         else spsolve(a, b)
     )
 
@@ -113,7 +114,9 @@ def _approached(name: str, exact: Callable[..., Any]) -> Callable[..., Any]:
 
 
 ITERATIVE = {
-    name: _approached(name, lambda A, b, *_, **__: _solution(A, v.reshape(b, shape=(-1,))))
+    name: _approached(
+        name, lambda A, b, *_, shift=0.0, **__: _solution(A, v.reshape(b, shape=(-1,)), shift)
+    )
     for name in (
         *("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "tfqmr"),
     )

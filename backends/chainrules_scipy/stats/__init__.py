@@ -107,7 +107,12 @@ class Frozen:
         method, native = getattr(self.of, name), self.of.native
         if name == "expect":
             shapes, loc, scale = native._parse_args(*self.args, **self.options)
-            return functools.partial(method, args=shapes, loc=loc, scale=scale)
+            return functools.partial(
+                method,
+                args=shapes,
+                loc=loc,
+                **({} if isinstance(native, scipy.stats.rv_discrete) else {"scale": scale}),
+            )
         if name in _of(native) and name not in _OF_PARAMETERS:
             return lambda x: method(x, *self.args, **self.options)
         return functools.partial(method, *self.args, **self.options)
@@ -127,7 +132,8 @@ def _by_its_name(line: Any) -> str:
     """Return a line with the import of the distribution whose method is called."""
     name = (line.owner() or "_").partition("(")[0].rpartition(".")[2]
     return (
-        f"use {name} after 'from chainrules_scipy.stats import {name}'"
+        f"use {name} after 'from chainrules_scipy.stats import {name}'; where it is that one, "
+        "call chainrules_scipy.install() before"
         if hasattr(getattr(scipy.stats, name, None), "_parse_args")
         else f"use {line.with_constant()}, which is a constant"
     )

@@ -233,6 +233,9 @@ def test_left_eigenvectors_are_as_lapack_turns_them(a: Any) -> None:
         lambda p: scipy.linalg.eigvals(np.diag(p), np.diag([1.0, 0.0])).real[0],
         lambda p: scipy.linalg.eig(p[0] * np.eye(2, k=1), left=True)[1].real[0, 0],
         lambda p: scipy.linalg.rq(p[0] * np.array([[0, 1, 2], [0, 3, 1], [0, 0, 0]]))[0][0, 1],
+        lambda p: scipy.integrate.solve_ivp(
+            lambda t, y: -y, (0.0, 1.0), [1.0], t_eval=[0.6], max_step=p[0]
+        ).y[0, 0],
     ],
 )
 def test_refusals(f: Any) -> None:

@@ -7,8 +7,9 @@ import pytest
 import scipy.signal as theirs
 
 import chainrules_scipy.signal as ours
-from chainrules_py import NotDifferentiableError
+from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_tape import grad, hessian, jacobian, jvp, vjp
+from chainrules_tape.tools import taylor
 from tests.libraries.scipy.same import check_same
 
 _rng = np.random.default_rng(1)
@@ -100,6 +101,18 @@ def test_what_is_not_taken():
         ours.convolve(np.ones((3, 2)), np.ones((2, 3)), mode="valid")
 
 
+@pytest.mark.parametrize(
+    "call, line",
+    [
+        (lambda: taylor(lambda x: ours.welch(x, nperseg=8)[1], X[0], [X[0]], 2), "nest jvp"),
+        (lambda: grad(lambda x: ours.cspline1d_eval(B, x)[0])(X[0]), r"call .*install\(\) before"),
+    ],
+)
+def test_the_line_to_write_drops_no_derivative(call, line):
+    with pytest.raises(TracerError, match=line):
+        call()
+
+
 def test_windows_with_gaps():
     """SciPy 1.17 chooses in other windows along a vector than along the row of a matrix."""
     gaps = np.array([1, 0, 1, 1, 1])
@@ -132,6 +145,20 @@ def test_windows_of_short_times_are_scaled_once(scale_to):
     made = lambda of, fs: of.ShortTimeFFT(np.hanning(8), 3, fs, scale_to=scale_to)
     call = lambda of: lambda fs: np.abs(made(of, fs).stft(X[0] * fs))
     check_same(call(ours), call(theirs), np.array(2.5))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda of, fs: np.abs(of.ShortTimeFFT.from_window("hann", 2.0, 8, 5).stft(X[0] * fs)),
+        lambda of, fs: np.abs(of.ShortTimeFFT.from_dual(fs * np.hanning(8), 3, 2.0).stft(X[0])),
+        lambda of, fs: of.lti([1.0], [1.0, fs]).step(T=np.linspace(0.0, 1.0, 5))[1],
+        lambda of, fs: of.savgol_coeffs(5, 2, deriv=1, delta=fs, pos=1.5),
+    ],
+    ids=["from_window", "from_dual", "lti", "savgol_coeffs"],
+)
+def test_names_that_are_imported_from_here(call):
+    check_same(lambda fs: call(ours, fs), lambda fs: call(theirs, fs), np.array(2.5))
 
 
 @pytest.mark.filterwarnings("ignore:h does not appear")  # differences leave the symmetric ones

@@ -776,6 +776,7 @@ def test_what_has_no_derivative_says_what_has(f, line):
         lambda d, t: d.norm(t, 2.0).expect(lambda x: x**3),
         lambda d, t: d.truncnorm.expect(np.exp, args=(-t, 2.0)),
         lambda d, t: d.gamma.expect(lambda x: x**2, args=(t,), lb=t, conditional=True),
+        lambda d, t: d.norm(0.0, t).expect(eval("lambda z: z**2", {}), lb=0.0, ub=1.0),
     ],
 )
 def test_the_mean_of_a_function_of_a_draw(of):
@@ -784,6 +785,10 @@ def test_the_mean_of_a_function_of_a_draw(of):
     known, up, down = (of(scipy.stats, t) for t in (0.7, 0.7 + 1e-5, 0.7 - 1e-5))
     assert abs(value - known) < 1e-9
     assert abs(slope - (up - down) / 2e-5) < 1e-7
+
+
+def test_a_frozen_distribution_of_counts_has_a_mean():
+    assert abs(stats.poisson(1.2).expect(lambda k: k) - 1.2) < 1e-12
 
 
 class Bell(scipy.stats.rv_continuous):

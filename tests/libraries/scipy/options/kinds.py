@@ -22,6 +22,7 @@ IMAGE = X.reshape(4, 6)
 W = np.array([0.3, 1.1, 2.0])
 T = np.sort(_rng.uniform(0.0, 4.0, 24)) + 0j
 PEAKS: Any = scipy.signal.find_peaks(X.real)[0]
+HEIGHTS, *BASES = scipy.signal.peak_prominences(X.real, PEAKS)
 
 CALLS: dict[str, tuple[Any, ...]] = {
     "savgol_filter": (lambda x: theirs.savgol_filter(x, 5, 2), X),
@@ -85,6 +86,11 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "peak_widths data": (
         lambda x: theirs.peak_widths(x, PEAKS, 0.4, theirs.peak_prominences(x, PEAKS)),
         X,
+    ),
+    "peak_widths other data": (
+        lambda x, h: theirs.peak_widths(x, PEAKS, 0.4, (h, *BASES)),
+        X,
+        0.7 * HEIGHTS,
     ),
     "stft": (lambda x: theirs.stft(x, nperseg=8)[2], X),
     "istft": (lambda z: theirs.istft(z, nperseg=6), IMAGE),

@@ -25,7 +25,7 @@ from chainrules_scipy.sparse import (
     spsolve,
     with_data,
 )
-from chainrules_scipy.sparse.linalg import lsqr
+from chainrules_scipy.sparse.linalg import lsqr, minres
 from chainrules_tape import Tape, grad, hvp, jacobian, jvp, linearize, value_and_grad, vjp
 
 FORMATS = ("csr_array", "csc_array", "coo_array", "csr_matrix", "csc_matrix", "coo_matrix")
@@ -260,6 +260,15 @@ def test_solutions_have_the_precision_of_scipys(name, dtypes):
     np.testing.assert_array_equal(value, known)
     np.testing.assert_allclose(slope, 1 / x - b / x**2, rtol=1e-4)
     assert [bar.dtype for bar in bars] == [x.dtype, b.dtype]
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array, linalg.aslinearoperator])
+def test_a_shift_is_taken_off_the_diagonal(form):
+    a, b, s = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([1.0, 2.0]), 0.5
+    found = grad(lambda b, s: minres(form(a), b, shift=s, rtol=1e-13)[0][0], argnums=(0, 1))(b, s)
+    inverse = np.linalg.inv(a - s * np.eye(2))
+    np.testing.assert_allclose(found[0], inverse[0], rtol=1e-9)
+    np.testing.assert_allclose(found[1], (inverse @ inverse @ b)[0], rtol=1e-9)
 
 
 def test_factors_are_kept_by_precision():
