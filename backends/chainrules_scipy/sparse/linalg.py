@@ -85,7 +85,11 @@ def spsolve(A: Any, b: Any, *_: Any, **__: Any) -> Any:
     if a.shape[0] != a.shape[1] or b.shape[0] != a.shape[0]:
         reject(f"spsolve of arrays of shapes {a.shape} and {b.shape}", ValueError)
     data = array_of(a.elements)
-    both = [of_precision(x, np.result_type(data.dtype, b.dtype)) for x in (data, b)]  # as SciPy
+    both = (
+        (data, b)
+        if data.dtype == b.dtype
+        else [of_precision(x, np.result_type(data.dtype, b.dtype)) for x in (data, b)]  # as SciPy
+    )
     return sparse_solve(*both, pattern=a.pattern)
 
 
