@@ -56,8 +56,8 @@ def beside(arguments: Any) -> Iterator[None]:
 
 
 def traced(x: Any) -> Iterator[Any]:
-    """Yield the traced values in a tree of arguments, and the values that are being recorded."""
-    if isinstance(x, Tracer) or is_asked_again(x):
+    """Yield the traced values in a tree of arguments; beside them, values that are recorded."""
+    if isinstance(x, Tracer) or (getattr(_state, "model", None) is not None and is_asked_again(x)):
         yield x
     elif isinstance(x, (list, tuple)):
         for item in x:

@@ -36,7 +36,7 @@ from chainrules_py.tracing.lost_derivative_notes import note_comparison, refuse_
 from chainrules_py.tracing.object_arrays import element_methods
 from chainrules_py.values.array_conversion import is_read, is_table
 from chainrules_py.values.caches import forgets
-from chainrules_py.values.caller_frames import caller, calling_library
+from chainrules_py.values.caller_frames import caller, calling_module
 from chainrules_py.values.dispatch_types import Tracer, called_beside, number_home, stood_for
 from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.structure import is_structure_type
@@ -187,17 +187,19 @@ _DUCKS = ("astropy", "pandas", "pint", "polars", "pyarrow", "sparse", "unyt", "x
 
 
 @functools.cache
-def _keeps_tracers(library: str) -> bool:
+def _keeps_tracers(module: str) -> bool:
     """Return whether a library leaves operands of classes that it does not know to these classes.
 
     It has to see tracers as such: what it takes for NumPy's array, it would compute itself.
     """
-    return library in {*_DUCKS, *dict(announced(BACKENDS))} - {"numpy", "scipy"}
+    return not module.startswith("scipy.ndimage") and (  # what is no array, it does not write to
+        module.partition(".")[0] in {*_DUCKS, *dict(announced(BACKENDS))} - {"numpy"}
+    )
 
 
 def answer_as(x: Any) -> type:
     """Return the class that `isinstance` sees: the payload's; the tracer's for some libraries."""
-    keeps = _keeps_tracers(calling_library(("abc", "functools", "typing")))
+    keeps = _keeps_tracers(calling_module(("abc", "functools", "typing")))
     return type(x) if keeps else x.__dispatch_type__
 
 

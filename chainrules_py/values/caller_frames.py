@@ -22,12 +22,12 @@ def root_module(frame: Any) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
-def calling_library(passing: tuple[str, ...]) -> str:
-    """Return the root module of the caller's caller, and of its own caller where it passes on."""
+def calling_module(passing: tuple[str, ...]) -> str:
+    """Return the module of the caller's caller, and of its own caller where it passes on."""
     frame = caller(2)
-    while (library := root_module(frame)) in passing:
+    while root_module(frame) in passing:
         frame = frame.f_back
-    return library
+    return str(frame.f_globals.get("__name__", ""))
 
 
 @functools.cache

@@ -167,9 +167,9 @@ def _check(drawn: Narrow) -> bool:
         try:
             judged |= _both_modes(drawn, function, xs, wide, moving, rtol)
         except TracerError:  # NumPy converts whole numbers that a plain array's method is given,
-            # and those of which polyint makes a list
+            # those of which polyint makes a list, and those beside a plain array as like=
             whole = moving is given and np.dtype(drawn.dtype).kind in "iu"
-            if not (whole and str(call).startswith(("ndarray.", "polyint"))):
+            if not (whole and str(call).startswith(("ndarray.", "polyint", "asanyarray"))):
                 raise
     return judged
 

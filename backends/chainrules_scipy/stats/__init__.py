@@ -132,8 +132,7 @@ def _by_its_name(line: Any) -> str:
     """Return a line with the import of the distribution whose method is called."""
     name = (line.owner() or "_").partition("(")[0].rpartition(".")[2]
     return (
-        f"use {name} after 'from chainrules_scipy.stats import {name}'; where it is that one, "
-        "call chainrules_scipy.install() before"
+        f"use {name} after 'from chainrules_scipy.stats import {name}'"
         if hasattr(getattr(scipy.stats, name, None), "_parse_args")
         else f"use {line.with_constant()}, which is a constant"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chainrules_py.values.caller_frames import caller, calling_library
+from chainrules_py.values.caller_frames import caller, calling_module
 
 
 def test_a_caller_is_found_by_its_depth():
@@ -15,9 +15,9 @@ def test_a_caller_is_found_by_its_depth():
     assert between() == ("between", "test_a_caller_is_found_by_its_depth")
 
 
-def test_the_library_that_calls_is_found_behind_those_that_pass_a_call_on():
+def test_the_module_that_calls_is_found_behind_libraries_that_pass_a_call_on():
     def asks(*passing):
-        return calling_library(passing)
+        return calling_module(passing)
 
-    assert asks() == "tests"
-    assert asks("tests") == "_pytest"
+    assert asks() == __name__
+    assert asks("tests") == "_pytest.python"
