@@ -248,19 +248,25 @@ def _taken_where_called(native: Any) -> Any:
     to be replaced too.
     """
     name, theirs = native.__name__, taken_from(native)
-    # Objects that hold a function have no name; others are such as those of `cupyx.scipy`.
+    # Others are such as those of `cupyx.scipy`; objects that hold a function have no name.
+    is_ours: Any = lambda f: (
+        f is not native
+        and hasattr(f, "__name__")
+        and str(getattr(f, "__module__", "")).startswith(("scipy.", "chainrules_"))
+    )
+    of_ours: Any = lambda line: (
+        f"nest jvp, as no Taylor series goes through {name}"
+        if "series" in [getattr(line.resolved(x), "engine", "") for x in ast.walk(line.node)]
+        else f"call chainrules_scipy.install() before: {name} calls other functions of SciPy"
+        if getattr(sys.modules[public_module(native)], name, None) is native
+        else f"use ignore_derivatives({{x}}), as {name} has no derivative in that argument"
+    )
     return lambda line: (
         None
-        if (called := getattr(line.function, "__name__", None)) not in (name, None)
+        if getattr(line.function, "__name__", name) != name
+        else of_ours(line)
+        if is_ours(line.function)
         else theirs
-        if called is None
-        or line.function is native
-        or not str(line.function.__module__).startswith(("scipy.", "chainrules_"))
-        else f"nest jvp, as no Taylor series goes through {name}"
-        if "series" in [getattr(line.resolved(x), "engine", "") for x in ast.walk(line.node)]
-        else f"use ignore_derivatives({{x}}), as {name} has no derivative in that argument"
-        if getattr(sys.modules[public_module(native)], name, None) is not native
-        else f"call chainrules_scipy.install() before: {name} calls other functions of SciPy"
     )
 
 

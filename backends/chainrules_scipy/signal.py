@@ -115,8 +115,6 @@ ShortTimeFFT = follow_class(
     scale_to=_scale_to,
     __init__=_of_windows,
 )
-for _name in ("from_window", "from_dual"):
-    setattr(ShortTimeFFT, _name, getattr(followed_class(native.ShortTimeFFT), _name))
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("abcd_normalize", "bessel", "bilinear_zpk", "butter", "buttord", "cheb1ap", "cheb1ord"),

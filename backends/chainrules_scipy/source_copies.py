@@ -392,6 +392,9 @@ def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: A
 
     if constructs:
         place_constructor(cls, make)
+    vars(make).update(
+        {name: by_text(name, True) for name, x in vars(cls).items() if isinstance(x, classmethod)}
+    )
     for name in methods:
         is_static = isinstance(vars(cls).get(name), staticmethod)
         place_method(cls, by_text(name, is_static), name)

@@ -307,8 +307,7 @@ def _quantile(name: str, probability: _Compute, sign: int) -> Any:
     def method(dist: Any, q: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, q, args, options)
         p, known = asked(call.x), call.plainly(name)
-        within = (p >= 0) & (p <= 1) & np.isfinite(known)
-        inside = truths(within & call.valid & call.finite())
+        inside = truths((p >= 0) & (p <= 1) & np.isfinite(known) & call.valid & call.finite())
 
         def compute(x: Any, q: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
             for _ in range(steps):  # Newton steps from the solution: each doubles the order
