@@ -53,6 +53,7 @@ __all__ = [
     "duplicate",
     "gives_views",
     "joining",
+    "masked",
     "place",
     "places_of_joined",
     "read",
@@ -213,6 +214,13 @@ def duplicate(x: Any) -> Any:
 def added_to(x: Any, y: Any, index: Index) -> Any:
     """Add to an array at a basic index, in a copy."""
     return scatter_add(x, y, index=index)
+
+
+def masked(mask: Any, x: Any, f: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+    """Compute f elementwise where a mask is true, at 1 elsewhere; the result there is that of x."""
+    return select(
+        mask, f(*[select(mask, y, 1) if getattr(y, "shape", ()) else y for y in operands]), x
+    )
 
 
 def converted(x: Any, dtype: Any) -> Any:

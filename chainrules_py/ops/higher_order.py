@@ -505,8 +505,7 @@ def stacked(results: list[Any], like: Any) -> Any:
 def _arrays(xs: tuple[Any, ...], like: Any) -> list[Any]:
     """Convert numbers to 0-d arrays: of truth values, of whole numbers, or as `arrayed` does."""
     if hasattr(like, "dtype") and {type(x) for x in xs} <= {int, bool}:
-        true = equal(full_like(like, shape=(), fill=1), 1)
-        return [x * true for x in xs]
+        return [x * equal(full_like(like, shape=(), fill=1), 1) for x in xs]
     return [arrayed(x, like) for x in xs]
 
 

@@ -325,8 +325,11 @@ def signature_text(signature: Iterable[Any]) -> str:
 
 
 def _type_text(annotation: Any) -> str:
-    name = "Numeric" if annotation == Numeric else getattr(annotation, "__qualname__", None)
-    return name or str(annotation)
+    return (
+        "Numeric"
+        if annotation == Numeric
+        else getattr(annotation, "__qualname__", None) or str(annotation)
+    )
 
 
 def library_function(name: str, operands: tuple[type, ...]) -> Any:

@@ -58,8 +58,12 @@ def announced(group: str) -> tuple[tuple[str, str], ...]:
         return tuple(sorted(set(groups.get(group, ()))))
     import importlib.metadata  # takes 22 ms, mostly for the e-mail parser
 
-    found = importlib.metadata.entry_points(group=group)
-    return tuple(sorted((e.name, e.value.partition(":")[0]) for e in found))
+    return tuple(
+        sorted(
+            (entry.name, entry.value.partition(":")[0])
+            for entry in importlib.metadata.entry_points(group=group)
+        )
+    )
 
 
 @functools.cache

@@ -19,6 +19,7 @@ from chainrules_py.ops import (
     lu_factor,
     matmul,
     matrix_rank,
+    max,
     real,
     report,
     solve,
@@ -89,8 +90,9 @@ def logm_push(x_dot, x, kind):
     if kind_of(x_dot) == "complex" != kind_of(x):
         # For a real matrix, both copies of a negative eigenvalue are on the same side of the cut.
         return logm_push(real(x_dot), x, kind) + 1j * logm_push(imag(x_dot), x, kind)
-    scale = magnitude(x_dot)
-    y_dot = corner(logm(bordered(x, x_dot / scale))) * scale
+    # SciPy's algorithm overflows where the diagonal blocks are much smaller than the corner.
+    scale, large = magnitude(x_dot), magnitude(8.0 / max(abs(x), axis=(-2, -1), keepdims=True))
+    y_dot = corner(logm(bordered(x * large, x_dot / scale))) * scale * large
     if kind_of(y_dot) == "complex" != kind:  # rounding errors beside 0 are beyond the cut
         raise NotDifferentiableError("the logarithm of a singular matrix has no derivative")
     return y_dot
@@ -221,8 +223,7 @@ def lu_pull(y_bar, lu, pivots, p):
     m = tril(l_bar + matmul(adjoint(tril(lu, k=-1)), l_bar), k=-1)
     m = m + triu(matmul(u_bar, adjoint(triu(lu))))
     m = solve_triangular(adjoint(lu), m, upper=True, unit_diagonal=True)
-    m = adjoint(solve_triangular(lu, adjoint(m), upper=True))
-    return _reordered(m, argsort(p))
+    return _reordered(adjoint(solve_triangular(lu, adjoint(m), upper=True)), argsort(p))
 
 
 def _reordered(rows, places):

@@ -38,3 +38,11 @@ def test_of_real_matrices_with_negative_eigenvalues(draw, operation, f, df):
     error = 1e-9 * np.linalg.cond(V) ** 2 * max(1, np.max(np.abs(truth)))
     assert np.max(np.abs(y_dot - truth)) < error
     assert abs(np.sum(x_bar * D) - np.sum(np.real(np.conj(y_bar) * truth))) < n * n * error
+
+
+@pytest.mark.filterwarnings("ignore:logm result may", "ignore:The logm input matrix may")
+@pytest.mark.parametrize("scale", [2.0**-465, 2.0**600])
+def test_the_logarithm_of_a_scaled_matrix_has_the_slope_divided_by_the_scale(scale):
+    x, D = np.array([[3.0, 1.0], [0.5, 2.0]]), np.array([[1.0, 0.3], [-0.2, 0.7]])
+    found, truth = frule((D,), v.logm, scale * x)[1], frule((D,), v.logm, x)[1]
+    np.testing.assert_allclose(found * scale, truth, rtol=1e-13)

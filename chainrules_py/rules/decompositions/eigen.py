@@ -40,6 +40,7 @@ from chainrules_py.rules.decompositions.cholesky import read
 from chainrules_py.rules.support.spectra import (
     beyond,
     evenly,
+    frobenius,
     inverse,
     least,
     magnitude,
@@ -138,8 +139,7 @@ def eigvalsh_pull(w_bar, x, upper):
 
 def hermitian_back(w_bar, w, V, upper):
     """Ā = V diag(w̄) Vᴴ."""
-    w_bar = evenly(w_bar, w, near(w))
-    return read(matmul(V * expand_dims(w_bar, axis=-2), adjoint(V)), upper)
+    return read(matmul(V * expand_dims(evenly(w_bar, w, near(w)), axis=-2), adjoint(V)), upper)
 
 
 def near(w, errors=1.0):
@@ -219,9 +219,8 @@ def left_vectors(w, V, x):
     """
     W = inv(V)
     condition = sqrt(sum(abs(W) * abs(W), axis=-1))  # infinite rather than NaN
-    size = sqrt(sum(real(conj(x) * x), axis=(-2, -1), keepdims=True))
     worse = maximum(expand_dims(condition, axis=-2), expand_dims(condition, axis=-1))
-    apart, error = magnitude(pairs(w)), 8.0 * resolution(w) * size * worse
+    apart, error = magnitude(pairs(w)), 8.0 * resolution(w) * frobenius(x) * worse
     tied, close = less_equal(apart, error), less_equal(apart, 8.0 * error)
     return W, tied, close, logical_not(less(condition, 0.125 * resolution(w) ** -0.5))
 

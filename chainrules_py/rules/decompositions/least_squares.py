@@ -62,8 +62,7 @@ def turned(Z, A, Y, rtol):
         return truncated(Z, A, rtol)
     Yh, YZ, ZY = adjoint(Y), matmul(Y, Z), matmul(Z, Y)
     left = matmul(ZY - matmul(A, matmul(YZ, Y)), Yh)
-    right = matmul(Yh, YZ - matmul(matmul(Y, ZY), A))
-    return left + right - matmul(matmul(Yh, adjoint(Z)), Yh)
+    return left + matmul(Yh, YZ - matmul(matmul(Y, ZY), A)) - matmul(matmul(Yh, adjoint(Z)), Yh)
 
 
 def truncated(Z, A, rtol):
@@ -84,8 +83,7 @@ def truncated(Z, A, rtol):
     P = matmul(Uh, ZV)
     M = 0.5 * ((P + adjoint(P)) * alike + (P - adjoint(P)) * apart)
     left = matmul(U, M) + (ZV - matmul(U, P)) * expand_dims(g * g, axis=-2)
-    right = matmul(U * expand_dims(g * g, axis=-2), UhZ - matmul(P, Vh))
-    return matmul(left, Vh) + right
+    return matmul(left, Vh) + matmul(U * expand_dims(g * g, axis=-2), UhZ - matmul(P, Vh))
 
 
 def rows_and_columns(s):

@@ -11,7 +11,6 @@ from chainrules_py.ops import (
     conj,
     diagonal,
     equal,
-    expand_dims,
     eye_like,
     from_diagonal,
     greater,
@@ -24,7 +23,6 @@ from chainrules_py.ops import (
     report,
     resolution,
     solve_triangular,
-    sqrt,
     sum,
     tril,
     triu,
@@ -34,7 +32,7 @@ from chainrules_py.ops import (
 from chainrules_py.ops.hermitian_and_block_matrices import adjoint, half
 from chainrules_py.registry.constructors import rule
 from chainrules_py.rules.linalg.determinants_and_norms import dense
-from chainrules_py.rules.support.spectra import magnitude
+from chainrules_py.rules.support.spectra import frobenius, magnitude
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.dispatch_types import Array
 
@@ -108,9 +106,8 @@ def parts(Q, R):
     """Return Q₁, Q₂, R₁ and R₂, with ones in place of zeros on the diagonal of R₁."""
     k = min(Q.shape[-2], R.shape[-1])
     R1 = R[..., :k, :k]
-    d = abs(diagonal(R1))
-    size = sqrt(sum(real(conj(R1) * R1), axis=(-2, -1)))
-    zero = less_equal(d, expand_dims(8.0 * resolution(R) * size, axis=-1))
+    d, size = abs(diagonal(R1)), frobenius(R1)[..., 0]
+    zero = less_equal(d, 8.0 * resolution(R) * size)
     report(zero, message=DEPENDENT)
     R1 = R1 + from_diagonal(where(zero, 1.0, 0.0 * d), rows=k, columns=k)
     return Q[..., :k], Q[..., k:], R1, R[..., :k, k:]
@@ -164,15 +161,13 @@ def raw_pull(y_bar, h, tau, Q, R):
     B_bar = solve_triangular(adjoint(V[..., :k, :]), X_bar, upper=True, unit_diagonal=True)
     if m > k:
         B_bar = concat(B_bar, zeros_like(V_bar[..., k:, :]), axis=-2)
-    Q_bar = divided_back(V_bar + B_bar, N)
-    return qr_pull((Q_bar, triu(packed)[..., :k, :]), Q, R)
+    return qr_pull((divided_back(V_bar + B_bar, N), triu(packed)[..., :k, :]), Q, R)
 
 
 def reflectors(h, tau, Q):
     """Return V, N and τ, with 1 in place of zeros: the last reflector may be trivial."""
     m, k = Q.shape[-2:]
-    is_real = real(tau).dtype == tau.dtype
-    unit = eye_like(Q, rows=m, columns=k)
+    is_real, unit = real(tau).dtype == tau.dtype, eye_like(Q, rows=m, columns=k)
     V = tril(matrix_transpose(h)[..., :k], k=-1) + unit
     N = triu(solve_triangular(V[..., :k, :], (Q - unit)[..., :k, :], unit_diagonal=True))
     zero = equal(tau, 0.0)

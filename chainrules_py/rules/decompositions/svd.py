@@ -175,8 +175,7 @@ def svdvals_pull(S_bar, x):
 def values_pull(S_bar, U, S, Vh):
     """Ā = U diag(s̄) Vᴴ."""
     tied, null = near(S, U.shape[-2], Vh.shape[-1])
-    S_bar = evenly(where(null, 0.0, S_bar), S, tied, null)
-    return matmul(U * expand_dims(S_bar, axis=-2), Vh)
+    return matmul(U * expand_dims(evenly(where(null, 0.0, S_bar), S, tied, null), axis=-2), Vh)
 
 
 # ---------------------------------------------------------------- equal and zero values

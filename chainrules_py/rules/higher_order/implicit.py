@@ -114,8 +114,7 @@ def linear_solve_frule(config, tangents, matvec: Any, b: Any, *params: Any, **op
 def linear_solve_rrule(config, matvec: Any, b: Any, *params: Any, **options):
     """Pull back A y = b: b̄ = A⁻ᴴ ȳ, and Ā is pulled back along y ↦ A y from -b̄."""
     y = linear_solve(matvec, b, *params, **options)
-    tree = Tree(b)
-    matvec = settled(matvec)
+    tree, matvec = Tree(b), settled(matvec)
     turned = {**options, "transpose_solve": options["solver"]}
     turned["solver"] = options["transpose_solve"] or options["solver"]
 

@@ -182,5 +182,4 @@ def slogdet_push(x_dot, x, sign, logabsdet):
 
 def slogdet_pull(y_bar, x, sign, logabsdet):
     turn = conj(sign) * dense(y_bar[0], sign)
-    t_bar = dense(y_bar[1], logabsdet) + 0.5 * (turn - conj(turn))
-    return spread(t_bar, x, logabsdet)
+    return spread(dense(y_bar[1], logabsdet) + 0.5 * (turn - conj(turn)), x, logabsdet)

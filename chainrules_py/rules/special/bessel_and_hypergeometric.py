@@ -49,6 +49,7 @@ from chainrules_py.ops import (
     yv,
     zeta,
 )
+from chainrules_py.primitives.primitive import primitive
 from chainrules_py.registry.constructors import rule, scalar_rule
 from chainrules_py.rules.special.gamma_and_erf import series
 from chainrules_py.rules.special.orders import (
@@ -128,16 +129,20 @@ def ellipkm1_slope(y, p):
     """Compute -K′(1 - p), where p = 1 - m is more accurate than m."""
     near = p > 0.5
     q = where(near, 0.25, p)
-    far = strong_multiply(q, where(near, 0, y)) - ellipe(1 - q)
-    near_one = -ellipk_slope(y, 1 - where(near, p, 1))
-    return where(near, near_one, divide(far, 2 * q * (1 - q)))
+    far = strong_multiply(q, where(near, 0, y)) - ellipem1(q)
+    return where(near, -ellipk_slope(y, 1 - where(near, p, 1)), divide(far, 2 * q * (1 - q)))
+
+
+@primitive
+def ellipem1(p, /):
+    """Compute E(1 - p), which has a slope where 1 - p rounds to 1."""
+    return ellipe(1 - p)
 
 
 def log_ratio(x):
     """Compute log(x) / (1 - x), which is -1 at 1."""
     u = x - 1
-    near = abs(u) < 0.1
-    terms = [(-1) ** (k + 1) / (k + 1) for k in range(20)]
+    near, terms = abs(u) < 0.1, [(-1) ** (k + 1) / (k + 1) for k in range(20)]
     small = series(terms, where(near, u, 0))
     return where(near, small, -log(where(near, 2, x)) / where(near, 1, u))
 
@@ -191,6 +196,7 @@ for _operation, *_slopes in (
     (ellipk, ellipk_slope),
     (ellipkm1, ellipkm1_slope),
     (ellipe, ellipe_slope),
+    (ellipem1, lambda y, p: divide(ellipkm1(p) - y, 2 * (1 - p))),
     (
         zeta,
         lambda _y, x, q: zeta_shape(x, q),

@@ -93,8 +93,7 @@ def far(x):
 def tail(x, sign):
     """Compute Σ (2k + 1)!! (sign / 2x²)ᵏ / (2x²)."""
     z = v.divide(v.divide(0.5, x), x)
-    odd = [math.prod(range(1, 2 * k + 2, 2)) * sign**k for k in range(12)]
-    return z * series(odd, z)
+    return z * series([math.prod(range(1, 2 * k + 2, 2)) * sign**k for k in range(12)], z)
 
 
 def erfcx_slope(y, x):

@@ -6,6 +6,8 @@ reported unless its numerator vanishes as well.
 
 from chainrules_py.ops import (
     abs,
+    conj,
+    equal,
     expand_dims,
     eye_like,
     greater,
@@ -17,6 +19,7 @@ from chainrules_py.ops import (
     not_equal,
     real,
     resolution,
+    sqrt,
     sum,
     tied_weights,
     where,
@@ -28,6 +31,13 @@ from chainrules_py.tangents.space import kind_of
 def magnitude(x):
     """Compute |Re x| + |Im x|, which is as small as |x| and has no root to differentiate at 0."""
     return abs(real(x)) + abs(imag(x)) if kind_of(x) == "complex" else abs(x)
+
+
+def frobenius(x):
+    """Compute the norm of a matrix, as an array of one element; squares do not overflow."""
+    scale = sum(magnitude(x), axis=(-2, -1), keepdims=True)
+    u = x / where(equal(scale, 0), 1, scale)
+    return scale * sqrt(sum(real(conj(u) * u), axis=(-2, -1), keepdims=True))
 
 
 def pairs(s):

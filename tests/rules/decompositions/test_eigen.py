@@ -214,6 +214,23 @@ def apart(n, complex=False):
     return 0.4 * draw(n, n, complex=complex) + np.diag(3.0 * np.arange(n))
 
 
+@pytest.mark.parametrize("dtype, power", [(float, 530), (float, -600), (np.float32, 64)])
+@pytest.mark.parametrize(
+    "loss, degree",
+    [
+        (lambda x: np.linalg.eigvals(x)[0], 0),
+        (lambda x: np.linalg.eig(x)[1][0, 0] ** 2, 1),
+        (lambda x: np.linalg.qr(x)[0][0, 1], 1),
+    ],
+    ids=["eigvals", "eig", "qr"],
+)
+def test_scale_does_not_matter(loss, degree, dtype, power, no_warnings):
+    x = np.array([[2.0, 1.0, 0.1], [0.5, 3.0, 1.0], [0.2, 0.3, 5.0]], dtype)
+    base, scale = grad(loss)(x), dtype(2.0**power)
+    found = grad(loss)(scale * x) * scale**degree
+    np.testing.assert_allclose(found, base, rtol=1e-4, atol=1e-6)
+
+
 KINDS = ["real", "complex", "real with complex eigenvalues"]
 TURNING = np.array([[0.2, 5.0, 0.3], [-4.0, 0.1, 0.2], [0.3, -0.2, 9.0]])
 
