@@ -132,7 +132,10 @@ class Primitive(Generic[P, R]):
         self.__qualname__: str = getattr(declaration, "__qualname__", self.__name__)
         self.shape_from_data, self.opaque = shape_from_data, False
         code = getattr(declaration, "__code__", None)
-        self.has_body = code is None or code.co_code not in _BODILESS
+        # The code of one that returns a constant is the same.
+        self.has_body = code is None or (
+            code.co_code not in _BODILESS or code.co_consts[-1] is not None
+        )
         parameters = parameters_of(declaration)
         if parameters.keywords is not None:
             raise RuleError(

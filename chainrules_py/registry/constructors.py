@@ -7,8 +7,10 @@ annotations against what can be dispatched on. Nothing is entered before all che
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Hashable, Iterable
-from types import BuiltinFunctionType, FrameType, FunctionType, MethodType
+from contextlib import suppress
+from types import FrameType, FunctionType, MethodType
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from chainrules_py.errors import AmbiguousRuleError, RuleError, describe
@@ -35,7 +37,7 @@ from chainrules_py.registry.statement_and_rule import MODES, Source, Statement
 from chainrules_py.registry.table import declare, enter, name_of, primal_of
 from chainrules_py.rule_config import Always, Capability, ReverseMode
 from chainrules_py.tangents.zeros import ZeroTangent
-from chainrules_py.values.caller_frames import caller
+from chainrules_py.values.caller_frames import caller, is_library
 from chainrules_py.values.dispatch_types import Numeric
 
 P = ParamSpec("P")
@@ -554,11 +556,14 @@ def find_primal(
     kind = type(f)
     if kind.__module__.partition(".")[0] == "numpy" and kind.__name__ == "ufunc":
         return declare(f)
-    write = f"@primitive above {name} ({where_defined(f)})"
-    if not isinstance(f, (FunctionType, MethodType)) or "site-packages" in write:
-        named = isinstance(f, (FunctionType, BuiltinFunctionType)) and f.__module__
-        path = f"{f.__module__}.{name}" if named else name
-        write = f"{name.rpartition('.')[2]} = primitive({path}), and call that"
+    module, short = getattr(f, "__module__", None) or "builtins", name.rpartition(".")[2]
+    write = "a function that calls it, with @primitive above, and state the rule of that"
+    if is_library(module):
+        with suppress(RuleError):  # where it has no signature, or **keywords
+            if getattr(sys.modules.get(module), short, None) is f:
+                write = f"{Primitive(f).__name__} = primitive({module}.{short}), and call that"
+    elif isinstance(f, (FunctionType, MethodType)) and short.isidentifier():
+        write = f"@primitive above {name} ({where_defined(f)})"
     raise RuleError(
         f"{constructor}({name}){at}: no engine can see {name} being called, so the rule would be "
         f"silently bypassed; write {write}"

@@ -47,8 +47,10 @@ def missing_rule(f: Any, operands: tuple[type, ...], mode: str | None = None) ->
     if primal is None:
         write = f"{name} is not a primitive: write @primitive above it, or g = primitive({name})"
         return "\n  ".join([head, *(about[:1] or [write])])
-    known = [s for s in rules_for(f) if mode in s.modes or not s.transposed]
-    known.sort(key=lambda s: mode not in s.modes)
+    known = sorted(
+        [s for s in rules_for(f) if mode in s.modes or not s.transposed],
+        key=lambda s: mode not in s.modes,
+    )
     stated = [f"there is one for {_line(s)}" for s in known]
     if len(stated) > 1:
         stated = [f"{stated[0]}, and {len(stated) - 1} more: rules_for({primal.__name__})"]
@@ -123,11 +125,11 @@ def rules_in(module: str) -> list[Statement]:
 def coverage() -> dict[str, tuple[str, ...]]:
     """List the modes stated for each primitive that has any statement, by name."""
     see_all()
-    listing: dict[str, tuple[str, ...]] = {}
-    for primal in list(stated):
-        modes = {m for s in primal.stated[0] if s.recipe is not None for m in s.modes}
-        listing[primal.__name__] = tuple(m for m in MODES if m in modes)
-    return dict(sorted(listing.items()))
+    listing = {
+        primal.__name__: {m for s in primal.stated[0] if s.recipe is not None for m in s.modes}
+        for primal in list(stated)
+    }
+    return {name: tuple(m for m in MODES if m in listing[name]) for name in sorted(listing)}
 
 
 class Explanation:

@@ -109,8 +109,7 @@ def settle(f: Callable[..., Any] | None = None, *, prefer: str) -> None:
         )
     preferred[f] = prefer
     choose_rows(f)
-    primals = stated if f is None else filter(None, [primal_of(f)])
-    for primal in list(primals):
+    for primal in list(stated if f is None else filter(None, [primal_of(f)])):
         if f is not None:
             preferred[primal] = prefer
         remove((), primal.stated[0])

@@ -232,7 +232,11 @@ def refuse_plain(target: Any, x: Any) -> NoReturn:
     line = Line(caller())
     into = "a plain array" if target is None else f"the plain {describe(target)}"
     fact = f"{picture(x)} is written into {into}, where its derivative would be lost"
-    usual = "make it as b = np.zeros_like(x, shape=n), which holds traced values"
+    usual = (
+        "add np.zeros_like(x, shape=()) to the plain array that the call is given"
+        if line.library
+        else "make it as b = np.zeros_like(x, shape=n), which holds traced values"
+    )
     if isinstance(target, str | int | float):
         usual = f"leave {target!r} out: the argument after the operands is an array to fill"
     raise lost(x, told(fact, line, remedy(line) or advised_at(line) or usual), line)

@@ -34,7 +34,9 @@ from chainrules_py.values.type_info import type_info
 _DEEP = (TypeError, ValueError, AttributeError, NotImplementedError, struct.error)
 """The errors that may come from inside a library; others identify their library by themselves."""
 
-_MISCALLED = r"(unexpected keyword|required (positional|keyword-only)|too many positional) argument"
+_MISCALLED = (
+    r"(unexpected keyword|required( positional| keyword-only)?|too many positional) argument"
+)
 
 _HOOKS = (ArrayLike.__array_function__.__code__, ArrayLike.__array_ufunc__.__code__)
 

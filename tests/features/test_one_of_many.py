@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import copy
 import functools
 import numbers
@@ -272,6 +273,19 @@ def test_axes_of_structures():
     for axes in ({"w": None}, (0, None), {"w": None, "x": 0, "y": 1}):
         with pytest.raises(NotDifferentiableError, match="not like it"):
             vmap(f, (axes, (0, None)))(*given)
+    by_name = collections.defaultdict(float, x=xs, w=np.ones(4))  # which keeps its default
+    ys = vmap(lambda p: p["w"] * p["x"] + p["none"], ({"w": None, "x": 0},))(by_name)
+    np.testing.assert_array_equal(ys, xs)
+
+
+def test_what_is_written_to_an_array_that_is_the_same_for_all_is_kept():
+    def f(c, t):
+        c += 1.0
+        return c[0] * t if t > 0 else c[0]
+
+    ys = vmap(f, (None, 0))(c := np.zeros(1), np.array([1.0, -1.0, 2.0]))
+    np.testing.assert_array_equal(ys, [1.0, 2.0, 6.0])
+    assert c == 3.0
 
 
 def test_results_are_nobody_elses():

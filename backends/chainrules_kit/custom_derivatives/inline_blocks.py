@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from chainrules_kit.custom_derivatives.custom_jvp_vjp import custom_vjp
-from chainrules_py import RuleError
-from chainrules_py.extend import describe, settled, where_defined
+from chainrules_py import RuleError, TracerError
+from chainrules_py.extend import describe, name_of, settled, where_defined
 
 S = TypeVar("S")
 
@@ -59,7 +59,11 @@ def user_grad(*inputs: Any) -> Callable[[Callable[..., tuple[S, Callable[..., An
 
     def run(code: Callable[..., tuple[S, Callable[..., Any]]]) -> S:
         # An engine that the code is exported to calls it again, when the loop has changed names.
-        y: S = region(settled(code), *inputs)
+        try:
+            y: S = region(settled(code), *inputs)
+        except TracerError as error:
+            error.add_note(f"the region is {_shown(code)}")
+            raise
         return y
 
     return run
@@ -75,14 +79,25 @@ def _forward(function: Any, *inputs: Any) -> Any:
     answer = function(*inputs)
     if not (isinstance(answer, tuple) and len(answer) == 2 and callable(answer[1])):
         raise RuleError(
-            f"{function.__qualname__} ({where_defined(function)}), a region with a derivative of "
-            f"its own, has to return (y, pullback), and returned {describe(answer)}"
+            f"{_shown(function)}, a region with a derivative of its own, has to return "
+            f"(y, pullback), and returned {describe(answer)}"
         )
-    return answer
+    return answer[0], (answer[1], len(inputs))
 
 
-def _backward(function: Any, pullback: Any, y_bar: Any) -> Any:
-    return pullback(y_bar)
+def _backward(function: Any, saved: Any, y_bar: Any) -> Any:
+    pullback, n = saved
+    bars = pullback(y_bar)
+    if not isinstance(bars, tuple) or len(bars) != n:
+        raise RuleError(
+            f"the pullback of {name_of(function)} has to return a tuple of {n}, one cotangent for "
+            f"each input of user_grad, and returned {describe(bars)}\n  {where_defined(function)}"
+        )
+    return bars
+
+
+def _shown(function: Any) -> str:
+    return f"{name_of(function)} ({where_defined(function)})"
 
 
 region.defvjp(_forward, _backward, complex="adjoint")

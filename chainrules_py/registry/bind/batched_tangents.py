@@ -154,8 +154,11 @@ def basis(spaces: Sequence[Any], lender: Any = None) -> list[Any]:
     lender = next((of for of in spaces if of.dtype is not None), lender)
     for of in spaces:
         like = (lender if of.dtype is None else of).with_shape(()).zeros()
-        number = of.dtype is None
-        dtype = default_dtype(namespace_of(type(like)), of.kind) if number else of.tangent_dtype
+        dtype = (
+            default_dtype(namespace_of(type(like)), of.kind)
+            if of.dtype is None
+            else of.tangent_dtype
+        )
         eye = eye_like(like, rows=total, columns=of.size, diagonal=-offset, dtype=dtype)
         found.append(_reshaped(eye, (total, *of.shape)))
         offset += of.size

@@ -71,12 +71,9 @@ class Request:
         primal: Callable[..., Any],
         config: Config | None,
     ) -> None:
-        self.statement = statement
-        self.operands = operands
-        self.wanted = wanted
+        self.statement, self.primal, self.config = statement, primal, config
+        self.operands, self.wanted = operands, wanted
         self.active = tuple([i for i, w in enumerate(wanted) if w])
-        self.primal = primal
-        self.config = config
         ours = statement.source.is_ours and not statement.primal.fixed
         seen = [type_info(cls).host is not None or is_structure_type(cls) for cls in operands]
         self.home = None if ours or not any(seen) else brought_home  # if another engine may see one
@@ -138,17 +135,13 @@ class Bound:
         is_plain: bool = False,
         maps: Callable[..., Any] | None = None,
     ) -> None:
-        self.run = run
-        self.wanted = request.wanted
-        self.statement = request.statement
-        self.pull_into = pull_into
-        self.may_be_zero = may_be_zero
-        self.is_plain = is_plain
+        self.run, self.pull_into, self.maps = run, pull_into, maps
+        self.wanted, self.statement = request.wanted, request.statement
+        self.may_be_zero, self.is_plain = may_be_zero, is_plain
         self.recipe: Recipe = request.statement.recipe
         written = request.statement.primal
         self.may_view = not self.recipe.computes_all and gives_views(written)
         self.may_share = written.fixed or not written.__module__.startswith("chainrules_")
-        self.maps = maps
 
     def __repr__(self) -> str:
         return f"<bound {self.statement!r} wanted={self.wanted}>"
@@ -334,8 +327,9 @@ def bind(
     if mode == "both" and not (rule.forward is rule.reverse and isinstance(recipe, SharedRun)):
         bound = _separately(rule, operands, wanted, primal, config)
     else:
-        stated = recipe.stated_in(len(operands))
-        among = tuple([w and s for w, s in zip(wanted, stated, strict=True)])
+        among = tuple(
+            [w and s for w, s in zip(wanted, recipe.stated_in(len(operands)), strict=True)]
+        )
         checked = recipe.checked(Request(statement, operands, wanted, primal, config))
         request = Request(statement, operands, among, checked, config)
         if (home := request.home) is not None:

@@ -32,6 +32,7 @@ from chainrules_py.registry.bind.elementwise_pulls import (
     Partial,
     Pulls,
     Slots,
+    check_product,
     negated,
     times_constant,
 )
@@ -166,7 +167,7 @@ class ElementwiseRecipe(SharedRun):
 
     def halves(self, request: Request) -> Halves:
         """Return the sums of products with the partials, and the function that computes these."""
-        terms, primal = self._terms(request), request.primal
+        terms, primal, real = self._terms(request), request.primal, self.complex is None
         push = annotate(
             self._pushing(terms, request), request, batched=self._pushing(terms, request, 1)
         )
@@ -178,7 +179,8 @@ class ElementwiseRecipe(SharedRun):
 
         def pull(y_bar: Any, y: Any, *ps: Any) -> Any:
             rest = iter(ps)
-            return [f(y_bar, None if p is None else conj(next(rest))) for f, p in adjoints]
+            bars = [f(y_bar, None if p is None else conj(next(rest))) for f, p in adjoints]
+            return [check_product(bar, y_bar, request.statement, real) for bar in bars]
 
         def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             y = primal(*xs)

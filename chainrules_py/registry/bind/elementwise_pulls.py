@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.ops.elementwise import conj, strong_multiply
+from chainrules_py.registry.bind.batched_tangents import direction
 from chainrules_py.registry.bind.bind import Request, annotate
 from chainrules_py.registry.bind.quotient_pulls import Quotients
-from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.checks import check_is_tangent, shape_of
 from chainrules_py.tangents.primal_promotion import promoted
 from chainrules_py.tangents.space import fit, kind_of, project, space
@@ -88,7 +88,7 @@ class Pulls:
             parts = tuple([self.short.part(q, self.saved, strong) for q, strong in given])
         if together is None:
             together = parts[0] if len(parts) == 1 else join(parts, len(self.saved))
-        return annotate(together, self.request, parts, batched=True)
+        return self._annotated(together, parts)
 
     def _broadcast(self, kind: str) -> Any:
         parts, n = self._fast(kind).parts, len(self.saved)
@@ -117,7 +117,7 @@ class Pulls:
         def pull_sum(y_bar: Any, plan: Any, other: Any) -> Any:
             return y_bar if plan is None else plan(y_bar), y_bar if other is None else other(y_bar)
 
-        return annotate(pull_sum, self.request, made, batched=True)
+        return self._annotated(pull_sum, made)
 
     def _summed(self, position: int, kind: str, part: Any) -> Any:
         """Return ``summed(plan, y_bar, *saved)`` for one operand if no product is needed."""
@@ -149,9 +149,17 @@ class Pulls:
         return self._joined(tuple([make(position) for position in places]), many)
 
     def _joined(self, parts: tuple[Any, ...], batched: Any = True) -> Any:
-        return annotate(
-            parts[0] if len(parts) == 1 else join(parts, -1), self.request, parts, batched=batched
-        )
+        return self._annotated(parts[0] if len(parts) == 1 else join(parts, -1), parts, batched)
+
+    def _annotated(self, pull: Any, parts: tuple[Any, ...], batched: Any = True) -> Any:
+        """Annotate a pull; ``batched`` is its form for a batch of directions, or True."""
+
+        def checked(y_bar: Any, *kept: Any) -> Any:
+            pull(direction(y_bar, 0), *kept)  # the batch would hide axes that are too many
+            return (pull if batched is True else batched)(y_bar, *kept)
+
+        by_user = "computed" in dict(self.forms) and not self.request.statement.source.is_ours
+        return annotate(pull, self.request, parts, batched=checked if by_user else batched)
 
     def _parts(self, conjugate: bool) -> tuple[Any, ...]:
         return tuple([self._part(i, conjugate) for i in self.request.active])
@@ -209,8 +217,8 @@ class Pulls:
         return pull
 
 
-def check_product(bar: Any, y_bar: Any, statement: Statement, real: bool) -> Any:
-    """Return the product of a cotangent and a partial derivative, after checking it.
+def check_product(bar: Any, y_bar: Any, of: Any, real: bool) -> Any:
+    """Return the product of a cotangent and a partial derivative of ``of``, after checking it.
 
     Raises
     ------
@@ -226,7 +234,7 @@ def check_product(bar: Any, y_bar: Any, statement: Statement, real: bool) -> Any
         check_is_tangent(bar)
         return bar
     raise ProjectionError(
-        f"a partial derivative of {statement!r} has not the shape or kind of the result: "
+        f"a partial derivative of {of!r} has not the shape or kind of the result: "
         f"{describe(y_bar)} times it is {describe(bar)}; give a real number, or an array of the "
         f"result's shape"
     )

@@ -28,7 +28,7 @@ from chainrules_py.registry.bind.bind import (
     annotate,
     counts,
 )
-from chainrules_py.registry.bind.elementwise_pulls import form
+from chainrules_py.registry.bind.elementwise_pulls import check_product, form
 from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
@@ -630,11 +630,13 @@ def maps_of_partials(
             total: Any = ZeroTangent()
             shape = tuple(getattr(at[i - len(partials)], "shape", ()))
             for k, p in enumerate(each(*at)):
-                bar = y_bar[k] if several else y_bar
-                if not is_zero(bar):
-                    bar = times(bar, p if isinstance(p, AbstractTangent) else conj(p))
-                    if not isinstance(bar, AbstractTangent):  # the outputs may have several shapes
-                        bar = unbroadcast(bar, shape)
+                c = y_bar[k] if several else y_bar
+                if not is_zero(c):
+                    bar = times(c, p if isinstance(p, AbstractTangent) else conj(p))
+                    if getattr(bar, "shape", ()) != getattr(c, "shape", ()):
+                        check_product(bar, c, primal, real=complex is None)
+                    # The outputs may have several shapes.
+                    bar = bar if isinstance(bar, AbstractTangent) else unbroadcast(bar, shape)
                     total = add_tangents(total, bar)
             return total
 

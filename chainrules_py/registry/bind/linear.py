@@ -81,8 +81,7 @@ class LinearRecipe(SharedRun):
     ) -> None:
         self.transposes = transposes
         self.functions = (*transposes, pull_into)
-        self.variadic, self.pull_into = variadic, pull_into
-        self.batched = batched
+        self.variadic, self.pull_into, self.batched = variadic, pull_into, batched
 
     def stated_in(self, n: int) -> tuple[bool, ...]:
         """Return for each of n operands whether the function is linear in it."""
@@ -186,8 +185,7 @@ class LinearRecipe(SharedRun):
 
     def reverse(self, request: Request) -> Bound:
         """Bind the transposes, applied to the cotangent and the operands' spaces."""
-        linear = self.stated_in(len(request.operands))
-        primal = request.primal
+        linear, primal = self.stated_in(len(request.operands)), request.primal
         pull = _joined(tuple([self._pull(i, request, linear) for i in request.active]), request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:

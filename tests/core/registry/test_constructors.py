@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import colorsys
+import functools
 import itertools
 import re
 
 import numpy as np
 import pytest
+from scipy.linalg.lapack import dgtsv
 
 from chainrules_py import (
     ChainRulesError,
@@ -242,3 +245,24 @@ def test_lines_to_write_name_the_result_unlike_the_operands():
         scalar_rule(two, lambda z, x, y: y)
     with pytest.raises(ChainRulesError, match=r"has to take \(z, y\)"):
         scalar_rule(of_y, lambda z: 2.0)
+
+
+@pytest.mark.parametrize(
+    "f, write",
+    [
+        (colorsys.rgb_to_hsv, "rgb_to_hsv = primitive(colorsys.rgb_to_hsv)"),
+        (np.random.normal, "normal = primitive(numpy.random.normal)"),
+        (max, "a function that calls it, with @primitive above"),
+        (dgtsv, "a function that calls it, with @primitive above"),
+        (functools.partial(np.sum, axis=0), "a function that calls it, with @primitive above"),
+    ],
+    ids=["of Python", "of NumPy, bound", "without a signature", "in Fortran", "partial"],
+)
+def test_the_line_for_a_function_of_a_library_runs(f, write):
+    with pytest.raises(RuleError) as error:
+        rule(f)(lambda x: x)
+    assert f"; write {write}, and " in str(error.value)
+    if " = " in write:
+        names = {"primitive": primitive, "numpy": np, "colorsys": colorsys}
+        exec(write, names)
+        assert names[write.split()[0]].__wrapped__ is f

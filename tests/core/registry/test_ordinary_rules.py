@@ -232,7 +232,33 @@ def test_an_index_stays_whole(constructor):
     np.testing.assert_array_equal(g, [0, 2, 0, 1, 0])
 
 
+def test_a_body_may_be_one_constant():
+    @primitive
+    def two(x):
+        return 2.0
+
+    @primitive
+    def three():
+        return 3.0
+
+    assert (two(X), three(), primitive(lambda x: 4.0)(X)) == (2.0, 3.0, 4.0)
+    assert grad(lambda x: x * two(x) * three())(5.0) == 6.0
+
+
 # -------------------------------------------------------------------------- what does not belong
+
+
+@pytest.mark.parametrize("derivative", [grad, lambda f: lambda x: jvp(f, (x,), (x,))])
+@pytest.mark.parametrize(
+    "f, line",
+    [(lambda x, y: x * y, r"f\(x, y\)"), (lambda x, *, n: x * n, r"f\(x, n=\.\.\.\)")],
+    ids=["operand", "option"],
+)
+def test_what_a_call_forgets_is_named(f, line, derivative):
+    f.__name__ = "f"
+    f = primitive(f)
+    with pytest.raises(TypeError, match=f"missing a required argument: .*; write {line}"):
+        derivative(lambda x: f(x))(2.0)
 
 
 @pytest.mark.parametrize("constructor", ["forward", "reverse"])

@@ -20,6 +20,7 @@ from chainrules_py import (
     Numeric,
     explain,
     frule,
+    identity,
     overriding,
     primitive,
     rrule,
@@ -28,6 +29,7 @@ from chainrules_py import (
     unregister,
 )
 from chainrules_tape import grad, jvp
+from chainrules_tape.tools import taylor
 
 OPERANDS = {
     "number": 2.0,
@@ -202,3 +204,11 @@ def test_the_rule_of_a_block_goes_with_the_block():
     layers.close(block)
     layers.check(DOORS)
     assert len(rules_for(layers.f)) == 1
+
+
+@pytest.mark.parametrize("x", [0.5, np.array([0.5, 1.0])], ids=["number", "array"])
+def test_series_take_the_rule_of_a_block(x):
+    with overriding(np.sin, lambda x: (np.sin(x), (identity,))):
+        found = taylor(np.sin, x, np.ones_like(x), 2)
+    np.testing.assert_array_equal(found, [np.sin(x), np.ones_like(x), np.zeros_like(x)])
+    assert np.all(taylor(np.sin, x, np.ones_like(x), 1)[1] != 1.0)

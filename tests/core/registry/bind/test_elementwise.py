@@ -166,14 +166,34 @@ def test_a_partial_may_have_defaults_or_take_all_operands_as_a_tuple(slope):
         (np.ones(3, object), lambda f, x: vjp(f, x)[1](x)),
         (np.ones(3, "m8[s]"), lambda f, x: vjp(f, x)[1](x)),
         (np.ones((3, 1)), lambda f, x: jacobian(f, mode="forward")(x)),
+        (np.ones((3, 1)), lambda f, x: jacobian(f, mode="reverse")(x)),
+        (np.ones((3, 3)), lambda f, x: jacobian(f, mode="reverse")(x)),
+        (np.ones((3, 3)), lambda f, x: jax_vjp(f, x)),
     ],
-    ids=["objects", "times", "a column"],
+    ids=["objects", "times", "a column", "a column, reverse", "a matrix", "a matrix, in JAX"],
 )
 def test_a_partial_that_is_no_number_for_each_element_is_refused(part, derivative):
     square = primitive(lambda x: x * x)
     scalar_rule(square, lambda _y, _x: part)
     with pytest.raises(ProjectionError):
         derivative(square, np.arange(3.0))
+
+
+def jax_vjp(f, x):
+    jax = pytest.importorskip("jax")
+    return jax.vjp(f, jax.numpy.asarray(x))[1](jax.numpy.asarray(x))
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_so_is_a_partial_with_a_setup_or_of_several_outputs(outputs, mode):
+    f = primitive(lambda x: (x * x, 2 * x) if outputs > 1 else x * x)
+    matrix = np.ones((3, 3))
+    part = lambda u, _y, _x: (u, 2.0) if outputs > 1 else u
+    scalar_rule(f, part, setup=lambda _y, _x: matrix, outputs=outputs)
+    of_first = lambda x: f(x)[0] if outputs > 1 else f(x)
+    with pytest.raises(ProjectionError):
+        jacobian(of_first, mode=mode)(np.arange(3.0))
 
 
 def test_a_partial_may_be_a_list_of_numbers():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chainrules_kit.custom_derivatives import user_grad
-from chainrules_py import export
+from chainrules_py import ChainRulesError, export
 from chainrules_py import ops as v
 from chainrules_tape import grad
 
@@ -83,3 +83,27 @@ def on_the_tape(f):
 def test_each_turn_of_a_loop_has_its_own_names(engine, f):
     """Exported, a loop was refused: the number had changed when the gradient was taken."""
     np.testing.assert_allclose(np.asarray(engine(f)), LOOPS[f], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        lambda x, _: (x * x, lambda c: (c, c)),
+        lambda x, _: (x * x, lambda c: None),
+        lambda x, hidden: (x * hidden, lambda c: (c,)),
+    ],
+    ids=["two cotangents", "none", "a captured variable"],
+)
+def test_errors_name_the_region(code):
+    def f(x):
+        @user_grad(x)
+        def y(x_in):
+            return code(x_in, x)
+
+        return y
+
+    with pytest.raises(ChainRulesError) as error:
+        grad(f)(2.0)
+    line = f.__code__.co_firstlineno + 1
+    shown = "\n".join([str(error.value), *getattr(error.value, "__notes__", ())])
+    assert f"{__file__}:{line}" in shown
