@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Any, Generic, Never, ParamSpec, TypeVar, cast, final, overload
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
 from chainrules_compile import recording_refusals
@@ -43,6 +44,7 @@ from chainrules_py.extend import (
     Tracer,
     flatten,
     made_again,
+    map_leaves,
     on_change,
     warn_program,
     where_defined,
@@ -146,7 +148,7 @@ class Compiled(Generic[P, R]):
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
         """Run the program that fits the arguments; record one if none does."""
         if self.as_it_is:
-            return self._f(*args, **keywords)  # type: ignore[no-any-return]
+            return self._own(self._f(*args, **keywords), args, keywords)  # type: ignore[no-any-return]
         for run in self._runs:
             try:
                 y = run(*args, **keywords) if keywords else run(*args)
@@ -167,13 +169,27 @@ class Compiled(Generic[P, R]):
 
     def _record(self, args: Any, keywords: Any) -> Any:
         if self._full or is_traced((args, keywords)):
-            return self._f(*args, **keywords)
+            return self._own(self._f(*args, **keywords), args, keywords)
         if self._unkept + len(self.programs) * (self._owed > 0) >= MOST:
             self._full = True  # the text of the warning takes longer than most functions
             self._warn(none_fits(self.programs, self._unkept, self._why, self._static))
-            return self._f(*args, **keywords)
+            return self._own(self._f(*args, **keywords), args, keywords)
         with collecting_later():
-            return self._recorded(Plain(self._f, args, keywords))
+            return self._own(self._recorded(Plain(self._f, args, keywords)), args, keywords)
+
+    def _own(self, y: Any, args: Any, keywords: Any) -> Any:
+        """Copy the arguments and captured arrays in a result, as programs do, once there are any.
+
+        A function that never becomes a program may return what it wrote to: that is no copy.
+        """
+        if not self.programs:
+            return y
+        captured = [part.base for made in self.programs for _, part, _ in made.guards.samples]
+        given = [x for x in (*flatten((args, keywords))[0], *captured) if type(x) is np.ndarray]
+        is_given: Callable[[Any], bool] = lambda x: any(
+            type(x) is np.ndarray and np.may_share_memory(x, z) for z in given
+        )
+        return map_leaves(lambda x: x.copy("K") if is_given(x) else x, y)
 
     def _recorded(self, plain: Plain) -> Any:
         age, started = self._age, perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import operator
@@ -14,10 +15,20 @@ from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.guards import MOST_BYTES, PLAIN, equal
 from chainrules_compile.parameter_names import gathered, parameters_of
 from chainrules_compile.recorded_calls import Notes
+from chainrules_compile.recorded_values import holds_noted
 from chainrules_compile.recording_refusals import has_own, recordable
 from chainrules_compile.scope import SMALL, Form, Scope, identifier, name_of_dtype
 from chainrules_py import RuleError
-from chainrules_py.extend import LEAF, TreeDef, build, describe, flatten, type_info, unflatten
+from chainrules_py.extend import (
+    LEAF,
+    TreeDef,
+    build,
+    describe,
+    flatten,
+    structure_of,
+    type_info,
+    unflatten,
+)
 from chainrules_py.program import Value
 
 form_of = operator.attrgetter("__class__", "shape", "dtype", "flags.c_contiguous")
@@ -62,6 +73,7 @@ class Entry:
         self._recorder, self._opaque = recorder, opaque
         self._heads: list[str] = []
         self._checks: list[str] = []
+        self._last: list[str] = []  # checks that call functions of the arguments
         self._forms: dict[str, tuple[str, Form]] = {}
         self._same: dict[str, list[str]] = {}
         self._used = set(self.parameters)
@@ -73,8 +85,8 @@ class Entry:
         self.contents: list[tuple[str, np.ndarray, bytes]] = []
         self.static: dict[str, str] = {}
         self.inputs: dict[str, list[Value]] = {}
-        self._copies: dict[int, Any] = {}
-        self._paths: dict[int, str] = {}
+        self._copies: dict[int, tuple[Any, str]] = {}
+        self._paths: dict[int, list[str]] = {}  # of a container that occurs several times, in order
         self._gathered = ""
         self._named = dict(zip(keywords, self.parameters[len(args) :], strict=True))
         self._keys = tuple(keywords)
@@ -155,18 +167,32 @@ class Entry:
         fields = dict(tree.structure.items(x))
         pairs = zip(tree.children, fields.values(), strict=True)
         made = build(tree, [self._copy(child, field, leaves) for child, field in pairs])
-        copied, path = getattr(made, "__dict__", {}), self._paths.get(id(x))
+        copied, path = getattr(made, "__dict__", {}), (self._paths.get(id(x)) or [""]).pop(0)
+        of_fields = tree.structure.kind == "fields" and not tree.structure.hollow
+        anew = []
         for key, value in getattr(x, "__dict__", {}).items() if path else ():
-            # What the constructor computed anew is part of the program.
-            taken = key not in fields and not any([value is field for field in fields.values()])
-            if taken and copied.get(key, value) is value:
+            is_field = any([value is field for field in fields.values()])
+            # A cached property that is a field is computed again.
+            if key not in fields and copied.get(key, MISS if is_field else value) is value:
                 name = self._unused(f"{path}_{key}")
                 self._before(name, f"{path}.__dict__.get({key!r})")
                 self._static(value, name)
-        return self._copies.setdefault(id(x), made)
+            elif key not in fields and (
+                of_fields or (holds_noted(copied.get(key)) and not is_field)
+            ):
+                anew.append(key)
+        if anew:  # the program computes them from the fields, and objects may hold other values
+            self._last.append(
+                f"not {self._scope.name(as_constructed, 'as_constructed')}({path}, {anew!r})"
+            )
+        first, its_path = self._copies.setdefault(id(x), (made, path))
+        if path and its_path not in ("", path):  # its fields are those of one object, not of two
+            self._checks.append(f"{path} is not {its_path}")
+        return first
 
     def _fields(self, tree: TreeDef, x: Any, path: str) -> list[Any]:
-        cls, self._paths[id(x)] = type(x), path
+        cls = type(x)
+        self._paths.setdefault(id(x), []).append(path)
         self.given[f"type({path})"] = cls
         self._checks.append(f"{self._builtin(type)}({path}) is not {self._class(cls)}")
         if cls in (list, tuple):
@@ -314,10 +340,10 @@ class Entry:
         arrays = [forms[check] for check in self._checks if check in forms]
         if make is None or not arrays:
             of = {text: line for line, texts in self._same.items() for text in texts}
-            return list(dict.fromkeys([of.get(check, check) for check in self._checks]))
+            return [*dict.fromkeys([of.get(check, check) for check in self._checks]), *self._last]
         fits = self._scope.name(make([form for _, form in arrays]), "fits")
         others = [check for check in self._checks if check not in forms]
-        return [*others, f"not {fits}({', '.join([name for name, _ in arrays])})"]
+        return [*others, f"not {fits}({', '.join([name for name, _ in arrays])})", *self._last]
 
     def _input(self, x: Any, name: str) -> Any:
         plain_one = type(x) is np.ndarray
@@ -349,6 +375,28 @@ class Entry:
         if not named:
             self.static[name] = _shown(x)
         return x
+
+
+def as_constructed(x: Any, keys: list[str]) -> bool:
+    """Return whether attributes have the values that the constructor computes from the fields."""
+    structure: Any = structure_of(type(x))
+    if structure.kind == "fields":
+        made = copy.copy(x)
+        (getattr(made, "__attrs_post_init__", None) or made.__post_init__)()
+    else:
+        made = structure.rebuild(x, [y for _, y in structure.items(x)])
+    (ys, tree), (known, of) = [flatten([vars(z).get(key) for key in keys]) for z in (made, x)]
+    return tree == of and all(map(_reproduced, ys, known))
+
+
+def _reproduced(y: Any, known: Any) -> bool:
+    """Return whether values are equal; numbers to rounding, as a tape compares them."""
+    same = form_of(np.asarray(y))[1:3] == form_of(np.asarray(known))[1:3]
+    if not (same and isinstance(known, (np.ndarray, np.inexact, float, complex))):
+        return equal(y, known)
+    return np.allclose(
+        y, known, 1e-12 if getattr(known, "itemsize", 8) > 4 else 1e-6, 0.0, equal_nan=True
+    )
 
 
 def alike(x: Any, y: Any) -> bool:

@@ -17,11 +17,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+
 from chainrules_compile.compile_one_call import CompiledProgram
 from chainrules_compile.constant_source import Constants
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.scope import Scope
-from chainrules_py.extend import describe
+from chainrules_py.extend import Space, describe
 
 _ANSWERS = """def {name}(x, y):
     return type(x) is type(y) and not isinstance(x, numpy.ndarray) and bool(x == y)
@@ -53,6 +55,12 @@ _TEXTS = {
     "real_numpy": "{name} = numpy.real\n",
     "solve_again_numpy": "{name} = numpy.linalg.solve\n",
     "inv_again_numpy": "{name} = numpy.linalg.inv\n",
+    "sum_transpose_numpy": (
+        "def {name}(y_bar, x, *, axis, keepdims):\n"
+        "    kept = keepdims or axis is None\n"
+        "    y_bar = y_bar if kept else numpy.expand_dims(y_bar, axis)\n"
+        "    return numpy.array(numpy.broadcast_to(y_bar, x.shape))\n"
+    ),
     "concat_numpy": "def {name}(*xs, axis=0):\n    return numpy.concatenate(xs, axis)\n",
 }
 """Source texts of functions of this package, by their names."""
@@ -111,7 +119,8 @@ def _line(constants: Constants, name: str, x: Any, scope: Scope) -> str:
         if factory.__name__ in _MADE:
             return _MADE[factory.__name__](*args)
     x = getattr(x, "public", x) if type(x) is types.FunctionType else x
-    text = constants.text(x)
+    # Of an array that only gives its shape, a program keeps the space.
+    text = constants.text(np.zeros(x.shape, x.dtype) if type(x) is Space else x)
     if text is None and type(x) is types.FunctionType and x.__module__.startswith("chainrules_"):
         text = _TEXTS.get(x.__name__, "").format(name=name)
     return text or refuse(name, x)

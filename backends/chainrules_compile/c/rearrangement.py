@@ -130,10 +130,11 @@ def _clipped(s: Lowering, call: Call) -> View:
         or not {*kinds} <= {dtype, int, float}
     ):
         raise UnwritableError
-    least = "({0} > {1} || {0} != {0} ? {0} : {1})"
-    return s.computed(
-        y, call.operands, f"{least} < {{2}} || {least} != {least} ? {least} : {{2}}", [dtype] * 3
-    )
+    # Zeros of either sign are equal: beside two numbers NumPy keeps x, else the bound.
+    same = "" if any([type(x) is Value and {*form(x)[0]} - {1} for x in call.operands[1:]]) else "="
+    least = f"({{0}} >{same} {{1}} || {{0}} != {{0}} ? {{0}} : {{1}})"
+    text = f"{least} <{same} {{2}} || {least} != {least} ? {least} : {{2}}"
+    return s.computed(y, call.operands, text, [dtype] * 3)
 
 
 REARRANGED: dict[Any, Callable[[Lowering, Call], View]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -27,6 +26,7 @@ from chainrules_kit.custom_derivatives.rules_from_engine_functions import (
 )
 from chainrules_py import NotDifferentiableError, Primitive
 from chainrules_py.extend import (
+    flatten,
     kind_of,
     name_of,
     namespace,
@@ -101,14 +101,19 @@ class _Imported:
             lambda half, n: import_rule(half, operands=n),
             _is_leaf,
         )
-        self._captured: list[Any] | None = None
+        self._captured: tuple[Any, list[Any]] = (), []
         self._compiled: Any = None
 
     def compiled(self) -> Any:
-        """Return the compiled function; compile it again if its cells or attributes changed."""
-        now, before = [x for _, x in parts_of(self.f)], self._captured
-        if before is None or len(now) != len(before) or any(map(operator.is_not, now, before)):
-            self._captured = now
+        """Return the compiled function; compile it again if its cells or attributes changed.
+
+        NumPy's arrays are compared as a whole: the function reads all of them as well.
+        """
+        parts = [x for _, x in parts_of(self.f)]
+        leaves, tree = flatten(parts, lambda x: type(x) not in (list, tuple, dict))
+        key = tree, [*map(id, leaves)], [x.tobytes() for x in leaves if type(x) is np.ndarray]
+        if key != self._captured[0]:
+            self._captured = key, leaves  # which stay alive, so that no other value has their id
             # JAX caches traces by function, so each compilation needs a new one.
             self._compiled = jax.jit(functools.partial(self.f), static_argnames=tuple(self.options))
             self.rule.halves.clear()

@@ -182,9 +182,9 @@ class Again:
         return Half(self.call, "reverse", leaves, y, bars, needs).run()
 
     def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
-        """Compute the tangents of the result's leaves."""
+        """Compute the tangents of the result's leaves, which share no memory with given ones."""
         leaves, y = self.restored(tensors)
-        found = Half(self.call, "forward", leaves, y, dots).run()
+        found = [owned(x, dots) for x in Half(self.call, "forward", leaves, y, dots).run()]
         return found[0] if self.treedef is None else (*found, None)
 
 

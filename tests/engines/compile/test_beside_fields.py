@@ -44,7 +44,24 @@ class Normed:
         self.norm = np.sqrt(np.sum(self.c**2))
 
 
+class Doubled(Shifted):
+    """A registered structure whose rebuild computes an attribute."""
+
+    def __init__(self, c, shift=0.0):
+        super().__init__(c, shift)
+        self.double = 2.0 * c
+
+
+register_structure(Doubled, lambda p: [("c", p.c)], lambda p, v: Doubled(*v, p.shift))
+
+
+def changed(p, **attributes):
+    vars(p).update(attributes)
+    return p
+
+
 X = np.array([1.0, 2.0, 3.0])
+NORMED = Normed(X)
 EYE, TURNED = np.eye(3), np.eye(3)[::-1].copy()
 WIDE = sparse.csr_array((np.ones(3), np.arange(3), np.arange(4)), shape=(3, 5))
 BESIDE_FIELDS = {
@@ -63,6 +80,20 @@ BESIDE_FIELDS = {
     ),
     "a structure": (lambda p: p.c * (2.0 - p.shift), [Shifted(X, 0.0), Shifted(X, 1.0)]),
     "a dataclass": (lambda p: p.c * p.scale, [Scaled(X, 2.0), Scaled(X, 5.0)]),
+    "what it computed": (lambda p: p.c * p.norm, [Normed(X), changed(Normed(X), norm=10.0)]),
+    "before a write": (lambda p: p.c * p.norm, [Normed(X), changed(Normed(X), c=X + 1.0)]),
+    "what it computed, in a slope": (
+        lambda p: grad(lambda p: np.sum(p.c * p.norm))(p).c,
+        [changed(Normed(X), norm=10.0), Normed(X)],
+    ),
+    "one object twice": (
+        lambda ps: ps[0].c * ps[0].norm + ps[1].c,
+        [[NORMED, NORMED], [changed(Normed(X), norm=10.0), NORMED]],
+    ),
+    "its field": (
+        lambda p: p.c * p.more,
+        [changed(Normed(c), more=c) for c in (X, 2.0 * X)],
+    ),
 }
 
 
@@ -96,6 +127,21 @@ def test_what_a_constructor_computes_anew_is_part_of_the_program():
         p = Normed(X * factor)
         np.testing.assert_allclose(c(p), p.c * p.norm, rtol=1e-15)
     assert len(c.programs) == 1
+
+
+def test_one_object_twice_is_another_program_than_two():
+    c, p, q = compile(lambda p, q: 2.0 * p.c + q.c), Normed(X), Normed(X + 1.0)
+    for ps in ((p, p), (p, q), (q, p), (q, q)):
+        np.testing.assert_array_equal(c(*ps), 2.0 * ps[0].c + ps[1].c)
+    assert len(c.programs) == 2
+
+
+def test_what_a_rebuild_computes_otherwise_is_no_program():
+    c, p = compile(lambda p: p.c * p.double), Doubled(X)
+    np.testing.assert_array_equal(c(p), X * (X + X))
+    p.double = X
+    with pytest.warns(match="runs as it is"):
+        np.testing.assert_array_equal(c(p), X * X)
 
 
 @dataclasses.dataclass

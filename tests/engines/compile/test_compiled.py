@@ -226,6 +226,14 @@ def test_results_share_no_memory(name):
         assert not any(np.shares_memory(x, y) for y in (*arrays[:i], *others))
 
 
+def test_results_share_no_memory_when_programs_give_way_to_the_function():
+    step = compile(lambda x, n: (x, M[1:], n * np.sum(x)))
+    with pytest.warns(RecordingWarning, match="recorded 3 times"):
+        found = [step(X, n) for n in range(5)]
+    assert step.as_it_is
+    assert not any(np.shares_memory(x, y) for xs in found for x in xs for y in (X, M))
+
+
 @pytest.mark.parametrize(
     "name", [name for name, p in PROGRAMS.items() if p.elements <= 100 and "1e+05 s" not in name]
 )

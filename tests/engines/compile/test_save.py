@@ -181,6 +181,10 @@ PROGRAMS = {
     "dates": (lambda x: x - np.datetime64("2020-01-01"), (np.array(["2020-03-01"], "M8[D]"),)),
     "single complex": (lambda x: x * np.complex64(1 + 2j), (X,)),
     "long": (lambda x: x * (np.longdouble(1) / 3), (X,)),
+    "sums beside columns": (
+        ct.grad(lambda x, m=MANY[0].T: np.sum(np.sum(x[:, None] * m[:6], axis=0) ** 2)),
+        (X,),
+    ),
     "columns": (lambda x, m=MANY[0].T: x @ m[:6], (X,)),
     "filled": (ct.value_and_grad(lambda x: np.sum(np.broadcast_to(x, (6,)) ** 2)), (X,)),
     "constants": (lambda x: (x, NAN, -0.0, np.float32(INF), (None, "a", slice(1, None))), (X,)),

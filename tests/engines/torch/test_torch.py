@@ -371,6 +371,17 @@ def test_what_a_half_keeps_in_its_defaults_is_computed_again(constructor):
 # --------------------------------------------------------------------------------------- memory
 
 
+@pytest.mark.parametrize(
+    "f", [lambda x: export(np.add)(x, 1.0), export(np.positive), export(np.transpose)]
+)
+def test_a_tangent_that_a_rule_returns_as_it_is_is_a_copy(f):
+    x, x_dot = torch.ones(2, 2), torch.ones(2, 2)
+    jvp(f, (x,), (x_dot,))[1].mul_(3.0)
+    with forward_ad.dual_level():
+        forward_ad.unpack_dual(f(forward_ad.make_dual(x, x_dot))).tangent.mul_(3.0)
+    same(x_dot, np.ones((2, 2)))
+
+
 def saves_intermediates():
     f = primitive(lambda x: v.sin(x))
 

@@ -61,6 +61,18 @@ def test_each_operation_and_its_derivative(name, shape):
     check(value_and_grad(total), operand(np.float64, shape), whole=False)
 
 
+ZEROS = np.array([0.0, 0.0, -0.0, -0.0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, -0.0), (ZEROS, 1.0), (-1.0, -ZEROS)])
+def test_a_zero_at_a_bound_has_the_sign_that_it_has_in_numpy(bounds, dtype):
+    x, few = ZEROS[[0, 2, 0, 2]].astype(dtype), [np.asarray(z, dtype) for z in bounds]
+    g = compiled(lambda x, *bounds: np.clip(x, *bounds))
+    for _ in range(2):
+        assert g(x, *few).tobytes() == np.clip(x, *few).tobytes()
+
+
 SHAPES = {
     "a row backwards": lambda x: x[::-1],
     "parts of rows": lambda x: x[:, :3],

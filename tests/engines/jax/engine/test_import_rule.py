@@ -271,6 +271,36 @@ def test_an_array_is_no_option_and_is_bound_beforehand(near):
         near(grad(lambda x, f=f: f(x)[0])(X), want * (1 - want) * np.array([1.0, 0.0, -1.0]))
 
 
+class Layer:
+    def __init__(self, w):
+        self.params = {"w": w}
+
+    def __call__(self, x):
+        return x**3 * self.params["w"]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda w: lambda x: x**3 * w,
+        lambda w: lambda x, *, by=w: x**3 * by,
+        lambda w: functools.partial(lambda w, x: x**3 * w, w),
+        Layer,
+        lambda w: Layer(w).__call__,
+    ],
+    ids=["cell", "default", "partial", "object", "method"],
+)
+def test_a_write_to_an_array_that_it_captured_is_seen(f, near):
+    w = np.ones(3)
+    g = import_rule(f(w))
+    for factor in (1.0, 5.0):
+        w[:] = factor
+        near(g(X), factor * X**3)
+        near(grad(lambda x: np.sum(g(x)))(X), factor * 3 * X**2)
+        near(hvp(lambda x: np.sum(g(x)), X, np.ones(3)), factor * 6 * X)
+        near(jvp(g, (X,), (np.ones(3),))[1], factor * 3 * X**2)
+
+
 @pytest.mark.parametrize("around", [lambda f: f, jax.jit])
 def test_a_key_is_an_operand(around):
     @primitive
