@@ -42,16 +42,19 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
         return written
     if line.place[0].startswith("<lambdifygenerated"):  # by SymPy
         return _of_sympy(line)
-    if last:
-        return None if error is not None and _is_stated(error) else _black_box(line)
+    if last:  # SciPy itself refuses what is no array
+        return (_black_box if error is None or not _is_stated(error) else _installed)(line)
     if "numpy.random" in sys.modules and (written := advised(np.random.Generator, line)):
         return written
     if isinstance(error, IndexError):
         return _index(line)
     if error is not None and line.library:  # it was traced, or pandas refuses to store it
         return _buffer(line) if "Invalid value" in str(error) else None
-    found = _strided(line) or _stacked(line) or of_plain(line)
-    return found or (_buffer(line) if error is None else None)
+    if (written := _strided(line) or _stacked(line)) is not None:
+        return written
+    from chainrules_numpy.plain_number_advice import of_plain  # loads np.polynomial
+
+    return of_plain(line) or (_buffer(line) if error is None else None)
 
 
 def _of_read_only(line: Line) -> str | None:
@@ -75,40 +78,6 @@ def _of_sympy(line: Line) -> str:
         modules = f"[{{'{name}': {name}}}, 'scipy']"
     after = f", after '{ours[1]}'" if ours else ""
     return f"use sympy.lambdify(x, expression, {modules}) for this function{after}"
-
-
-_METHODS = frozenset(
-    (
-        "clip",
-        "compress",
-        "choose",
-        "dot",
-        "max",
-        "mean",
-        "min",
-        "prod",
-        "repeat",
-        "searchsorted",
-        "std",
-        "sum",
-        "take",
-        "var",
-    )
-)
-"""Methods of arrays that compute what the function of the same name does."""
-
-
-def of_plain(line: Line) -> str | None:
-    """Return the function in place of a method of a plain array, which is not traced, or None."""
-    call = line.node
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-        return None
-    array, name = call.func.value, call.func.attr
-    known = line.resolved(array)
-    if name not in _METHODS or any(line.traced(array)) or not isinstance(known, np.ndarray | None):
-        return None
-    given = [ast.unparse(array), *line.arguments, *map(ast.unparse, call.keywords)]
-    return f"use np.{name}({', '.join(given)})"
 
 
 def _in_python(line: Line) -> str | None:
@@ -179,9 +148,8 @@ def _stacked(line: Line) -> str | None:
     attribute = getattr(getattr(call, "func", None), "attr", "")
     if function is None and attribute in _MAKERS:  # of an object that stands for NumPy
         function = getattr(np, attribute)
-    if (function is np.full and (made := _of_objects(line, call))) or (
-        (function is np.pad or function is np.piecewise) and (made := _padded(line, call))
-    ):
+    made = _of_objects(line, call) if function is np.full else _with_zero(line, call)
+    if made is not None:
         return f"use {ast.unparse(made)}"
     if isinstance(call, ast.Call) and (of_several := _of_several(line, call)):
         return f"use {of_several}"
@@ -326,19 +294,39 @@ def _of_objects(line: Line, node: Any) -> ast.expr | None:
     return ast.parse(f"np.stack({made})", mode="eval").body
 
 
-def _padded(line: Line, call: Any) -> ast.Call | None:
-    """Return a call of ``np.pad`` or ``np.piecewise`` whose plain array is traced by a zero."""
-    named = [k.value for k in call.keywords if k.arg is not None]
-    given = [part for x in named for part in getattr(x, "elts", [x])]
-    filled = next((ast.unparse(part) for part in given if any(line.traced(part))), None)
-    if line.function is np.piecewise:  # its functions may name what is traced
-        filled = next(line.traced(), None)
-    plain = call.args and not isinstance(call.args[0], ast.Starred)
-    if filled is None or not plain or any(line.traced(call.args[0])):
+_READS_ONE = (
+    *("full_like", "nan_to_num", "nanstd", "nanvar", "pad", "piecewise", "select"),
+    *[f"{name}int" for name in ("cheb", "herm", "herme", "lag", "leg", "poly")],
+)
+"""Functions that trace only if their array does: the first one, or a choice of ``select``."""
+
+
+def _with_zero(line: Line, call: Any) -> ast.expr | None:
+    """Return a call whose plain array is traced by a zero, as another argument is, or None."""
+    name, home = [str(getattr(line.function, of, "")) for of in ("__name__", "__module__")]
+    known = home.startswith("numpy") and name in _READS_ONE
+    if not known or any(isinstance(x, ast.Starred) for x in call.args):
         return None
-    traced = f"{ast.unparse(call.args[0])} + np.zeros_like({filled}, shape=())"
-    array = ast.parse(traced, mode="eval").body
-    return ast.Call(call.func, [array, *call.args[1:]], call.keywords)
+    place = int(name == "select")
+    named = [k.value for k in call.keywords if k.arg is not None]
+    given = [part for x in (*call.args[place + 1 :], *named) for part in getattr(x, "elts", [x])]
+    like = next((part for part in given if any(line.traced(part))), None)
+    if name == "piecewise":  # its functions may name what is traced
+        like = next((ast.Name(text) for text in line.traced()), None)
+    new: ast.Call = copy.deepcopy(call)
+    if like is None or not new.args[place:] or any(line.traced(array := new.args[place])):
+        return None
+    own, x = getattr(line.resolved(array), "dtype", None), line.resolved(like)
+    filler = name == "pad" or (name == "full_like" and len(call.args + call.keywords) == 2)
+    if filler and getattr(own, "kind", "") in ("b", "i", "u"):  # it cuts off the fraction
+        return ast.parse(line.with_constant(), mode="eval").body
+    dtype = _precision(own, x) * _widens(own, x) or ", dtype=float" * _is_whole(x)
+    zero = f"np.zeros_like({ast.unparse(like)}, shape=(){dtype})"
+    choices = getattr(array, "elts", ())
+    write = f"[each + {zero} for each in {{0}}]" if place and not choices else f"{{0}} + {zero}"
+    held, at = (choices, 0) if place and choices else (new.args, place)
+    held[at] = ast.parse(filled(write, ast.unparse(held[at])), mode="eval").body
+    return new
 
 
 _JOINERS = ("stack", "concatenate", "vstack", "hstack", "dstack", "column_stack", "block")

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Line, advise, filled, find_tracers, suggestion, untraced
+from chainrules_py.extend import Line, advise, advised, filled, find_tracers, suggestion, untraced
 
 _name: str
 
@@ -484,3 +484,38 @@ def _reduced(line: Line) -> str | None:
 
 
 advise(np.ufunc.reduce, closed_off(_reduced))
+
+
+_METHODS = frozenset(
+    (
+        "clip",
+        "compress",
+        "choose",
+        "dot",
+        "max",
+        "mean",
+        "min",
+        "prod",
+        "repeat",
+        "searchsorted",
+        "std",
+        "sum",
+        "take",
+        "var",
+    )
+)
+"""Methods of arrays that compute what the function of the same name does."""
+
+
+def of_plain(line: Line) -> str | None:
+    """Return the function in place of a method of a plain array, which is not traced, or None."""
+    call = line.node
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    array, name = call.func.value, call.func.attr
+    known = line.resolved(array)
+    if name not in _METHODS or any(line.traced(array)) or not isinstance(known, np.ndarray | None):
+        return None
+    function, new = ast.parse(f"np.{name}", mode="eval").body, copy.copy(line)
+    new.node = ast.Call(function, [array, *call.args], call.keywords)
+    return advised(getattr(np, name), new) or f"use {ast.unparse(new.node)}"

@@ -8,7 +8,7 @@ import struct
 import sys
 from typing import Any
 
-from chainrules_numpy.list_and_index_advice import alike, in_flat, of_plain, of_reduced
+from chainrules_numpy.list_and_index_advice import alike, in_flat, of_reduced
 from chainrules_py import TracerError
 from chainrules_py.extend import (
     Line,
@@ -146,6 +146,8 @@ def _refuse_mean(error: BaseException) -> None:
     """Raise for a traced mean that `var` or `std` of a plain number would compute in."""
     names = [frame.f_code.co_name for frame in _frames(error)]
     if "must be of ArrayType" in str(error) and "_var" in names:
+        from chainrules_numpy.plain_number_advice import of_plain  # loads np.polynomial
+
         line = Line.of(error)
         usual = "write np.var(a, mean=m) for a.var(mean=m), and np.std for the method std"
         fact = "a method of a plain array does not take a traced mean"

@@ -120,10 +120,35 @@ def test_steps_are_inverted(of):
         close(a, b, rtol=1e-9)
 
 
-def test_what_does_not_invert_is_an_error():
-    wrong = reversible(lambda x, k: 2.0 * x, lambda y, k: y / 3.0, 4)
+@pytest.mark.parametrize(
+    "step, inverse, x",
+    [
+        (lambda x, k: 2.0 * x, lambda y, k: y / 3.0, A),
+        (lambda x, k: x + 1e8 * x * x, lambda y, k: y, np.array([1e-8])),
+        (lambda x, k: x * x, lambda y, k: y, np.array([3])),
+    ],
+)
+def test_what_does_not_invert_is_an_error(step, inverse, x):
     with pytest.raises(RuleError, match="invert"):
-        grad(lambda x: np.sum(wrong(x)))(A)
+        grad(lambda x: np.sum(1.0 * reversible(step, inverse, 4)(x)))(x)
+
+
+@pytest.mark.parametrize("x, by", [(np.ones(3, np.float16), np.float16(0.1)), (np.zeros(3), 0.1)])
+def test_an_inverse_is_exact_up_to_rounding(x, by):
+    there_and_back = lambda k: by if k < 10 else -by
+    loop = reversible(lambda x, k: x + there_and_back(k), lambda y, k: y - there_and_back(k), 20)
+    np.testing.assert_array_equal(grad(lambda x: np.sum(loop(x)))(x), np.ones(3))
+
+
+def test_a_reversible_loop_is_pickled():
+    loop = pickle.loads(pickle.dumps(reversible(np.add, np.subtract, 3)))
+    assert grad(lambda x: loop(x) * x)(2.0) == 7.0  # (x + 0 + 1 + 2) x
+    for n in (-1, 2.5):
+        with pytest.raises(ValueError, match="whole number"):
+            reversible(np.add, np.subtract, n)
+
+
+def test_reversible_loops_keep_the_end_alone():
     right = reversible(lambda x, k: 2.0 * np.arcsinh(x), lambda y, k: np.sinh(y / 2.0), 50)
     assert show_saved(lambda x: np.sum(right(x)), np.ones(1000)).nbytes < 20_000
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from chainrules_py import (
     LinearMap,
+    LostDerivativeWarning,
     MutationError,
     NotDifferentiableError,
     ProjectionError,
@@ -329,6 +331,39 @@ def test_nothing_older_is_written_to_in_the_block():
     for f in (whole, through_a_view):
         with pytest.raises(MutationError, match="no_record"):
             grad(f)(A)
+
+
+def test_a_result_of_the_block_gives_a_warning():
+    def overwritten(x):
+        y = x * 1.0
+        with no_record():
+            y += 5.0
+        return np.sum(y * y)
+
+    def part(x):
+        return overwritten(x) + x[0]
+
+    with pytest.warns(LostDerivativeWarning, match="overwritten"):
+        assert not grad(overwritten)(A).any()
+    np.testing.assert_array_equal(grad(part)(A), [1.0, 0.0, 0.0])
+
+
+def test_the_block_of_another_task():
+    async def recorded():
+        with Tape() as tape:
+            x = tape.variable(3.0)
+            await asyncio.sleep(0.002)
+            y = x * x
+        return tape.grad(y, x)
+
+    async def muted():
+        with no_record():
+            await asyncio.sleep(0.01)
+
+    async def both():
+        return await asyncio.gather(recorded(), muted())
+
+    assert asyncio.run(both()) == [6.0, None]
 
 
 @pytest.mark.slow

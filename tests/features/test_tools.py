@@ -193,11 +193,13 @@ def test_axes_of_fields():
 @pytest.mark.parametrize(
     "axes, match",
     [(("a",), "'a', which is no axis"), ((1.5,), "no axis"), (({"x": 0},), "no axis"),
-     (((0.5,),), "no axis"), ((0, (1, 0)), "one integer"), ((0, None), "one integer")],
+     (((0.5,),), "no axis"), ((0, (1, 0)), "one integer"), ((0, None), "one integer"),
+     (((0, 0), 0, np.array(2.0)), r"0 for float64\[\], which has no such axis"),
+     (((0, 1), 0, np.ones(3)), "no such axis"), ((0, 0, np.ma.ones(3)), "MaskedArray")],
 )  # fmt: skip
 def test_axes_that_are_none(axes, match):
     with pytest.raises(NotDifferentiableError, match=match):
-        vmap(lambda x: x, *axes)(np.ones((3, 4)))
+        vmap(lambda x, *_: x, *axes[:2])(np.ones((3, 4)), *axes[2:])
 
 
 def test_maps_nest():
@@ -299,12 +301,23 @@ def test_taylor_in_other_differentiation():
     ]
     curve = taylor(np.square, A, [D, A], 2)
     np.testing.assert_allclose(curve[2], D * D + 2 * A * A)
+    product, point, d = lambda p: p[0][0] * p[0][1], [[2.0, 3.0]], [[1.0, 1.0]]
+    assert taylor(product, point, d, 2) == taylor(product, point, [d], 2) == [6.0, 5.0, 1.0]
     tenth = taylor(np.exp, 0.0, 1.0, 10)[10] * math.factorial(10)
     assert tenth == pytest.approx(1.0, rel=1e-14)
     assert taylor(np.exp, 0.0, 1.0, np.int64(1)) == [1.0, 1.0]
     for order in (1.5, True, -1):
         with pytest.raises(NotDifferentiableError, match="whole order"):
             taylor(np.exp, 0.0, 1.0, order)
+
+
+@pytest.mark.parametrize(
+    "f, n", [(lambda n: n + n, np.array([100], np.int8)), (lambda n: n - 2**53, 2**53 + 1)]
+)
+def test_the_value_of_integers_is_computed_from_them(f, n):
+    value, *_ = taylor(f, n, np.ones(np.shape(n)), 1)
+    assert type(value) is type(f(n))
+    assert value == f(n)
 
 
 # ------------------------------------------------------------------- rules from elsewhere
@@ -548,6 +561,13 @@ def test_rules_are_profiled():
     assert "tanh" in repr(p)
     grad(f)(A)
     assert {row.rule: row.calls for row in p.by_rule()}["tanh"] == 3
+
+
+def test_a_profile_has_what_a_profile_inside_has():
+    with profile() as outer, profile() as inner:
+        grad(lambda x: np.sum(np.sin(x)))(A)
+    assert inner.rows == outer.rows
+    assert {row.rule for row in inner.rows} == {"sin", "sum"}
 
 
 @pytest.mark.parametrize("where", [slice(1, 3), 1, np.array([0, 2])])

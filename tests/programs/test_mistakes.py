@@ -472,6 +472,30 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         ),
         "from chainrules_scipy.sparse import splu",
     ),
+    **{
+        f"{name} of SciPy{by}": (
+            (
+                f"«from scipy.sparse.linalg import {name}»\n"
+                f"grad(lambda x: {name}(x, k=1{by})[{i}][0].real)(np.diag(np.arange(1.0, 5.0)))"
+            ),
+            f"program.py:18: {name}(x, k=1{by})\n  use {name}, which takes the same, after 'from ",
+            f"from chainrules_scipy.sparse import {name}",
+        )
+        for name, i, by in (
+            ("eigsh", 0, ""),
+            ("eigsh", 0, ", sigma=0.5"),
+            ("eigs", 0, ""),
+            ("svds", 1, ""),
+        )
+    },
+    "a part of complex numbers": (
+        (
+            "def g(x):\n    a = np.fft.fft(x, 4)[:2].real\n    «»a /= a[0]\n    return a[1]\n"
+            "grad(g)(x)"
+        ),
+        "holds parts of the numbers of another array\n  program.py:19: a /= a[0]\n  write a = ",
+        "a = a.copy()",
+    ),
     # --------------------------------------------------------------------------- other engines
     "export to no engine": (
         "export(np.sin«»)",
@@ -825,11 +849,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "an output within an expression": (
         (
             "def g(x):\n    y, n = 1.0 * x, np.array([1.0, 2.0])\n"
-            "    «z = 2.0 * np.divide(y, n, out=y, where=n > 1.0)»\n    return np.sum(z * y)\n"
+            "    «z = 2.0 * np.cumsum(y * n, out=y)»\n    return np.sum(z * y)\n"
             "grad(g)(x)"
         ),
-        "before this line, and y for np.divide(y, n, out=y, where=n > 1.0)",
-        "write y[...] = np.where(n > 1.0, np.divide(np.where(n > 1.0, y, 1.0), np.where(n > 1.0,",
+        "before this line, and y for np.cumsum(y * n, out=y)",
+        "write y[...] = np.cumsum(y * n)",
     ),
     "elements of a buffer that are assigned together": (
         (
@@ -1066,6 +1090,7 @@ MENDED = {
     "an open file": "np.loadtxt(io.StringIO('1 2'))",
     "a ufunc of Python": "vectorize(lambda v: v**2)(x)",
     "a text for a number": "np.nan",
+    "a part of complex numbers": "a = a.copy()\n    ",
     "elements that are not masked": "np.mean(x[~np.array([False, True], bool)] ** 2)",
     "a masked array that is filled": "np.where([False, True], 1e20, x)",
     "greatest element that is not masked": "np.max(m.data[~np.ma.getmaskarray(m)])",
@@ -1092,10 +1117,7 @@ MENDED = {
     "elements in order": "A = A + np.zeros_like(x, shape=A.shape); A.ravel()[1] = x",
     "every third element in order": ("A = A + np.zeros_like(x, shape=A.shape); A.ravel()[::3] = x"),
     "columns beside plain ones": "np.column_stack([np.ones(60), y])",
-    "an output within an expression": (
-        "y[...] = np.where(n > 1.0, np.divide(np.where(n > 1.0, y, 1.0), "
-        "np.where(n > 1.0, n, 1.0)), y)\n    z = 2.0 * y"
-    ),
+    "an output within an expression": "y[...] = np.cumsum(y * n)\n    z = 2.0 * y",
     "all elements in order": "b = b + np.zeros_like(x, shape=b.shape); b.ravel()[...] = x",
     "elements in order of what is traced": "y.ravel()[0]",
     "fields of a structured array": "t = {'a': t['a'], 'b': t['b']}; ",

@@ -46,12 +46,14 @@ def _variance(
         of_wide = _variance(wide, axis, correction, keepdims, where, m, empty)
         return v.astype(of_wide, dtype=x.dtype)
     m = mean(x, axis=axis, keepdims=True, where=where) if m is None else m
-    d = v.where(where, real_numbers(x) - m, 0)
-    if empty and kind_of(x) == kind_of(d):  # if it skips NaN, NumPy subtracts in place
-        d = v.astype(d, dtype=x.dtype)
-    squares = v.real(v.conj(d) * d) if kind_of(d) == "complex" else v.square(d)
+    d, kind = v.where(where, real_numbers(x) - m, 0), kind_of(x)
+    if empty and kind in ("real", "complex"):  # if it skips NaN, NumPy subtracts in place
+        d = v.astype(v.real(d) if kind == "real" else d, dtype=x.dtype)
+    # NumPy squares what is subtracted from real numbers, also where the given mean is complex.
+    squares = v.real(v.conj(d) * d) if kind == "complex" else v.square(d)
     total = v.sum(squares, axis=axis, keepdims=keepdims)
-    freedom = v.astype(_count(x, where, axis, keepdims) - correction, dtype=total.dtype)
+    count = _count(x, where, axis, keepdims)
+    freedom = v.astype(count - correction, dtype=v.real(total).dtype)
     return v.divide(total, v.where(v.greater(freedom, 0), freedom, empty))
 
 
@@ -62,7 +64,7 @@ def _root(variance: Any) -> Any:
     """
     constant = v.equal(variance, 0)
     root = v.sqrt(v.where(constant, 1, variance))
-    return v.where(constant, v.hypot(variance, 0), root)
+    return v.where(constant, v.hypot(v.real(variance), 0), root)
 
 
 def nanmean(x: Any, /, *, axis: Axes = None, keepdims: bool = False, where: Any = True) -> Any:

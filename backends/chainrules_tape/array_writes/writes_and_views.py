@@ -16,6 +16,7 @@ import sys
 import types
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, final
 
 from chainrules_py import MutationError, TracerError, space
@@ -56,6 +57,7 @@ from chainrules_py.ops.engine_operations import (
     Index,
     converted,
     duplicate,
+    masked,
     place,
     read,
     shape_back,
@@ -347,15 +349,14 @@ def check_writable(x: Any) -> None:
         If it is a view of the real or imaginary part of complex numbers, if its library made it
         read-only, or if it is unknown whether NumPy would have made a copy.
     """
-    view = getattr(x, "as_view", None)
+    array, view = x, getattr(x, "as_view", None)
     while view is not None and (view.parent is not None or view.layout is UNCLEAR):
-        unclear = view.layout is UNCLEAR
-        read_only = not unclear and _is_read_only(x, view)
-        parent: Any = view.parent
-        if unclear or read_only or parent.dtype != x.dtype:
+        of, x, unclear = x, view.parent, view.layout is UNCLEAR
+        read_only = not unclear and _is_read_only(of, view)
+        if unclear or read_only or x.dtype != of.dtype:
             reason = (
                 f"is memory of an array that {view.how[0].__name__} was given, which would show it"
-                if parent is None
+                if x is None
                 else f"is what {view.how[0].__name__} gave of an array whose order in memory may "
                 f"be another in NumPy, so it is not known whether it would have given a view"
                 if unclear
@@ -363,16 +364,22 @@ def check_writable(x: Any) -> None:
                 if read_only
                 else "holds parts of the numbers of another array"
             )
+            line = Line(caller())
+            name = line.option("out") or line.written or ""
             write = (
-                "a copy of it (y = y.copy()), or to the array that it was read from"
-                if unclear or read_only or parent is None
-                else "a copy of it (y = y.copy()) or, if that array is read again, to that array, "
-                "both parts at once, as in z[0] = x + 1j * y"
+                f"write {name} = {name}.copy() once, above it"
+                if name.isidentifier()
+                and (line.called is None or line.frame.f_locals.get(name) is array)
+                else "write to a copy of it (y = y.copy())"
+            ) + (
+                ", or write to the array that it was read from"
+                if unclear or read_only
+                else "; if that array is read again, write to that array, both parts at once, as "
+                "in z[0] = x + 1j * y"
             )
             raise MutationError(
-                f"{describe(x.payload)} is written to, and {reason}; write to {write}"
+                told(f"{describe(of.payload)} is written to, and {reason}", line, write)
             )
-        x = view.parent
         view = x.as_view
 
 
@@ -718,11 +725,12 @@ class Writable(ArrayLike):
             ):
                 return ufunc(*map(innermost, operands), out=target, **rest)
             refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))
-        if how.get("where", True) is not True:  # what is not computed keeps the target's numbers
-            operands = target, *operands[1:]  # refused, as traced operands are
+        mask = how.pop("where", True)
         assign(
             target,
-            ufunc(*operands, **how),
+            ufunc(*operands, **how)
+            if mask is True
+            else masked(read_for(target, mask), target, partial(ufunc, **how), operands),
             lambda array: ufunc(*map(innermost, operands), out=array, **rest),
         )
         return target

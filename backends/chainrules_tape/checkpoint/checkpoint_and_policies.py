@@ -88,8 +88,7 @@ class Policy:
     __slots__ = ("cheap", "even", "gone", "left", "save", "seen", "sizes", "step")
 
     def __init__(self, save: Save) -> None:
-        self.save = save
-        self.left = save if isinstance(save, int) else 0
+        self.save, self.left = save, save if isinstance(save, int) else 0
         self.seen, self.step = 0, 1
         self.even: list[tuple[int, int]] = []
         self.gone: list[int] = []
@@ -276,8 +275,7 @@ class Recalled:
     """
 
     __slots__ = ("calls", "packing", "passed_on", "policy", "records", "start", "values")
-    parents = ()
-    whole = False
+    parents, whole = (), False
 
     def __init__(self, start: int, save: Save, packing: Packing | None) -> None:
         self.start, self.policy, self.packing = start, Policy(save), packing
@@ -311,8 +309,7 @@ class Recalled:
         half, links, *saved = record
         opened, y = call.opened, call.value
         call.opened = [(Ref(k) if type(k) is int and k in self.calls else x, k) for x, k in opened]
-        call.value = None
-        self.calls[i] = call
+        call.value, self.calls[i] = None, call
         if half.statement.recipe.saves_values:
             known = {id(x): r for (x, _), (r, _) in zip(opened, call.opened, strict=True)}
             known[id(y)] = Ref(i)
@@ -460,11 +457,10 @@ class Calls(Notes):
 
     def __init__(self, tape: BareTape, recalled: Recalled) -> None:
         super().__init__()
-        self.tape, self.recalled, self.before = tape, recalled, tape.note()
+        self.tape, self.recalled, self.before = tape, recalled, (before := tape.note())
         self.last: tuple[int, KeptCall] | None = None
         self.calls = {}  # so that arrays are guarded as on a tape that keeps its calls
-        self.names, self.hooks = self.before.names, self.before.hooks
-        self.always = self.before.always
+        self.names, self.hooks, self.always = before.names, before.hooks, before.always
 
     def keep(self, index: int, *call: Any) -> None:
         """Keep a call and add the previous one."""

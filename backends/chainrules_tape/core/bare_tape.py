@@ -204,12 +204,19 @@ class BareTape(list[tuple[Any, ...]]):
         ------
         NotDifferentiableError
             If nothing in it can be differentiated with respect to.
+        TracerError
+            If it is a variable of this tape.
         """
         leaves, _ = flatten(value)
         if not VARYING.intersection(map(kind_of, leaves)):
             raise NotDifferentiableError(
                 f"{describe(value)} is neither an array nor a number, and holds none: it has no "
                 f"derivative"
+            )
+        if any([getattr(x, "tape", None) is self for x in leaves]):
+            raise TracerError(
+                f"{describe(value)} is a variable of this tape, or holds one; use it as it is, or "
+                f"write tape.variable(ignore_derivatives(x)) for one that does not depend on it"
             )
         if is_structure_type(type(value)):
             return rebuild(

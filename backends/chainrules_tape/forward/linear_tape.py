@@ -27,6 +27,7 @@ from chainrules_tape.array_writes.writes_and_views import Writable
 from chainrules_tape.core.bare_tape import BareTape, Closed
 from chainrules_tape.core.cotangent_routing import parents
 from chainrules_tape.core.variable import OnTape, Recording
+from chainrules_tape.inspect.kept_calls import check_pushed, trap_is_set
 
 
 class LinearTape(BareTape):
@@ -117,8 +118,7 @@ class Fields:
     __slots__ = ("cls", "parents")
 
     def __init__(self, cls: type, links: dict[Any, Any]) -> None:
-        self.cls = cls
-        self.parents = links
+        self.cls, self.parents = cls, links
 
 
 def _gathered(link: Any, dots: dict[int, Any]) -> Any:
@@ -136,6 +136,7 @@ class Linearizing(Recording):
     """Tracing of linearization: as in reverse mode, but a record holds a push."""
 
     mode = "linearize"
+    debugged = staticmethod(trap_is_set)
 
     def fields(self, cls: type, links: dict[Any, Any]) -> Fields:
         """Return the link of a structure."""
@@ -157,6 +158,11 @@ class Linearizing(Recording):
         for array in arrays:
             at.guard.hold(array, out[:1])
         return at.classes[type(y)](y, at, index)
+
+    def note(self, at: BareTape, call: tuple[Any, ...], links: Any, y: Any, out: Any) -> None:
+        """Raise inside `debug_nans` if the call made a NaN."""
+        if trap_is_set():
+            check_pushed(call[0], [payload for payload, _ in call[2]], (), y, None)
 
 
 class LinearVariable(SettledCalls, Writable, OnTape):

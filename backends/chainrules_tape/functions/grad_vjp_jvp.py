@@ -35,6 +35,7 @@ from chainrules_py.extend import (
     untraced,
     warn_unused,
 )
+from chainrules_tape.core.cotangent_routing import ZERO
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers, numbers, unit, units
 from chainrules_tape.functions.run import (
     ForwardRun,
@@ -363,7 +364,7 @@ def _differentiating(
     if unused not in ("warn", "zero", "none", "raise"):
         raise NotDifferentiableError(f"unused={unused!r}; write 'warn', 'zero', 'none' or 'raise'")
     names, alone = arguments.names_of_chosen, arguments.alone and not arguments.by_name
-    what = "value_and_grad" if with_value else "grad"
+    what, warns = "value_and_grad" if with_value else "grad", unused == "warn"
 
     def differentiated(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = operands, f
@@ -382,8 +383,13 @@ def _differentiating(
                 bars: Any = tuple(found)  # numbers are returned unchanged
             else:
                 bars = run.delivered(run.tree, run.leaves, found, seeds, unused != "none")
-            if unused == "warn":
-                if None in run.outputs and run.is_constant() and not recorders.under_way:
+            if warns:
+                if (
+                    found
+                    and found[0] is ZERO
+                    and run.is_constant(found)
+                    and not recorders.under_way
+                ):
                     warn_unused(f, run.notes)
             elif unused != "zero":
                 bars = without_zeros(run, found, bars, unused, names)

@@ -432,14 +432,16 @@ def _jacobian(
                 NoTangent() if i is None else y for y, i in zip(ys, recorded.outputs, strict=True)
             ]
             if mode == "reverse" or _size(seeded) <= n:
-                rows = _rows(_blocks(recorded.pull, seeded, spaces, adjoint=True), ys, spaces)
+                rows = _rows(
+                    _blocks(recorded.pull, seeded, spaces, adjoint=True), ys, spaces, adjoint=True
+                )
                 recorded.tape.consume()
                 return recorded, projected_rows(rows, ys, xs, tree) if own else rows
             del recorded
     run = LinearRun(f, xs, has_aux=has_aux)
     ys = _spaces_of(run, spaces, named, holomorphic)
     blocks = _blocks(run.push, spaces, ys, adjoint=False)
-    rows = _rows(lambda k, i: blocks(i, k), ys, spaces)
+    rows = _rows(lambda k, i: blocks(i, k), ys, spaces, adjoint=False)
     if any([is_lost(block) for row in rows if isinstance(row, list) for block in row]):
         with contextlib.suppress(ChainRulesError):  # where zeros of a basis vector stay zero
             return _jacobian(f, xs, "reverse", named, has_aux=has_aux, holomorphic=holomorphic)
@@ -464,12 +466,13 @@ def _sparsely(sparsity: Any, check: bool, symmetric: bool = False) -> Any:
     return SparseJacobian(engine, sparsity, check=check, symmetric=symmetric)
 
 
-def _rows(entry: Callable[[int, int], Any], ys: Sequence[Any], xs: Sequence[Any]) -> Rows:
+def _rows(
+    entry: Callable[[int, int], Any], ys: Sequence[Any], xs: Sequence[Any], *, adjoint: bool
+) -> Rows:
     def filled(k: int, i: int, y: Space, x: Any) -> Any:
-        if type(x) is not Space:
-            return x
-        J = entry(k, i)
-        return zero_block(y, x) if J is None else J
+        J = entry(k, i) if type(x) is Space else x
+        of = x.with_shape(y.shape) if adjoint and J is None and x.dtype is not None else y
+        return zero_block(of, x) if J is None else J
 
     return [
         [filled(k, i, y, x) for i, x in enumerate(xs)] if type(y) is Space else y

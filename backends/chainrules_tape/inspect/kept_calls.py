@@ -39,8 +39,7 @@ class KeptNotes(Notes):
 
     def __init__(self, differentiable: bool = False) -> None:
         super().__init__()
-        self.differentiable = differentiable
-        self.calls = {}
+        self.differentiable, self.calls = differentiable, {}
 
     def keep(self, index: int, *call: Any) -> None:
         """Keep a call; inside `debug_nans` also check its value."""
@@ -121,8 +120,8 @@ trap_is_set = trap.get
 def debug_nans() -> AbstractContextManager[None]:
     """Raise at the first call that makes a NaN from operands without one.
 
-    Differentiation that begins inside keeps its calls and checks every value and cotangent, so it
-    is slow; outside it costs nothing.
+    Differentiation that begins inside keeps its calls and checks every value, every cotangent, and
+    the tangents of `jvp`, so it is slow; outside it costs nothing.
 
     Raises
     ------
@@ -161,9 +160,9 @@ def check_pushed(primitive: Any, payloads: Any, tangents: Any, y: Any, y_dot: An
         ("pushing through ", unthunk(y_dot), (y, *payloads, *tangents)),
     ):
         if has_nan(result) and not any(map(has_nan, given)):
-            where = source_line()
             raise NanError(
-                f"{what}{shown(primitive, payloads)} gave NaN; look at its operands in\n  {where}"
+                f"{what}{shown(primitive, payloads)} gave NaN; look at its operands in\n"
+                f"  {source_line()}"
             )
 
 

@@ -141,8 +141,7 @@ def nodes_of(tape: BareTape) -> list[Node]:
 
     nodes = []
     for index, record in enumerate(tape):
-        name, value = name_of(tape, index), value_of(tape, index)
-        is_input = record[0] is None
+        name, value, is_input = name_of(tape, index), value_of(tape, index), record[0] is None
         title = name if is_input else f"{name} = {operation(tape, index)}"
         detail = "" if value is None else _value(value)
         nodes.append(Node(title, detail, parents(record[1]), is_input))

@@ -19,18 +19,21 @@ from chainrules_py import Config, NotDifferentiableError, TracerError
 from chainrules_py.extend import (
     ArrayLike,
     Classes,
+    Guard,
     Tracer,
     describe,
     find_rule,
     find_tracers,
     flatten,
     is_structure_type,
+    kind_of,
     made,
     map_leaves,
     met,
     name_of,
     new_level,
     own_all,
+    rebuild,
     see_operators,
     type_info,
     unflatten,
@@ -92,9 +95,11 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
         if len(modules) != met[0]:
             see_operators()
         n, level = _count(f, operands, axes), new_level()
-        drawing = Draws(f, operands)
+        drawing, locks = Draws(f, operands), Guard("lock")
         _state[level] = OPEN
         try:
+            for leaf in flatten(operands)[0]:  # a write to one makes f run for each example
+                locks.hold(leaf)
             given = [
                 _each(x, axis, lambda x: batch(x, level)) for x, axis in _pairs(operands, axes)
             ]
@@ -107,6 +112,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
             if n == 0 and _state[level] == OPEN and not isinstance(error, TracerError):
                 raise
         finally:
+            locks.undo()
             del _state[level]
         if n == 0:
             raise NotDifferentiableError(
@@ -156,11 +162,9 @@ def _each(x: Any, axis: Axis, make: Callable[[Any], Any]) -> Any:
     """Apply ``make`` to the arrays in an argument, with the axis of examples in front."""
     if axis is None:
         return x
-    if isinstance(axis, dict):
-        return {key: _each(part, axis[key], make) for key, part in x.items()}
-    if isinstance(axis, (list, tuple)):
-        of = getattr(type(x), "_make", type(x))
-        return of([_each(part, a, make) for part, a in zip(x, axis, strict=True)])
+    if isinstance(axis, (dict, list, tuple)):
+        keys = x if isinstance(axis, dict) else range(len(axis))
+        return rebuild(x, [_each(x[key], axis[key], make) for key in keys])
     return map_leaves(lambda leaf: make(_in_front(leaf, axis)) if _is_array(leaf) else leaf, x)
 
 
@@ -208,7 +212,13 @@ def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
     if not (axis is None or isinstance(axis, Integral)):
         _refuse_axes(f, axis)
     for leaf in flatten(x)[0] if axis is not None else ():
-        if _is_array(leaf) and -leaf.ndim <= axis < leaf.ndim:
+        kind_of(leaf)  # which raises for classes that are refused
+        if _is_array(leaf):
+            if not -leaf.ndim <= axis < leaf.ndim:
+                raise NotDifferentiableError(
+                    f"in_axes of {name_of(f)} has {axis!r} for {describe(leaf)}, which has no such "
+                    f"axis; write in_axes=(0, None), with None for what is the same for all"
+                )
             found[leaf.shape[axis]] = leaf
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from chainrules_py import MutationError, TracerError
+from chainrules_py.extend import notes
 from chainrules_py.ops import put_along_axis_add, put_at, scatter_add
 from chainrules_tape.core.bare_tape import BareTape
 from chainrules_tape.core.cotangent_routing import LEAF, parents
@@ -15,6 +17,8 @@ from chainrules_tape.rule_config import recorders
 from chainrules_tape.tools._private import jax_traces
 
 _WRITES = {put_at, scatter_add, put_along_axis_add}
+_blocks: ContextVar[tuple[object, ...]] = ContextVar("no_record", default=())
+"""The blocks that this thread or task is in."""
 
 
 @contextlib.contextmanager
@@ -22,7 +26,12 @@ def no_record() -> Iterator[None]:
     """Treat all values that are computed in a ``with`` block as constant.
 
     Differentiations in progress in this thread record and keep nothing of the block; those that
-    begin inside are not affected. The block also enters ``torch.no_grad()`` if PyTorch is imported.
+    begin inside, and other tasks of ``asyncio``, are not affected. The block also enters
+    ``torch.no_grad()`` if PyTorch is imported. An array that is overwritten as a whole, as by
+    ``y += 1.0``, is constant from then on.
+
+    A generator must not yield in the block, because the block would go on in its caller: compute
+    the values in the block, and yield them behind it.
 
     Raises
     ------
@@ -30,8 +39,8 @@ def no_record() -> Iterator[None]:
         In `jvp` and in a Taylor series, whose tangents already exist, and in a function that JAX
         traces: `chainrules_tape.stop_gradient` makes single values constant everywhere.
     MutationError
-        If the block writes to a value that the gradient goes through: its other elements would lose
-        their gradient.
+        If the block writes to elements of a value that the gradient goes through: the others would
+        lose their gradient.
 
     Examples
     --------
@@ -52,9 +61,14 @@ def no_record() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         if (torch := sys.modules.get("torch")) is not None:
             stack.enter_context(torch.no_grad())
+        block, outside = object(), _blocks.get()
+        stack.callback(_blocks.set, outside)
+        _blocks.set((*outside, block))
         for tape in tapes.values():
             before = type(tape)
-            muted = _muted(before, len(tape))
+            muted = _muted(before, len(tape), block)
+            if tape.level in notes:
+                notes[tape.level].muted = True
             stack.callback(_restore, tape, muted, before)
             object.__setattr__(tape, "__class__", muted)
         yield
@@ -75,8 +89,8 @@ def _restore(tape: Any, muted: type, before: type) -> None:
         object.__setattr__(tape, "__class__", before)
 
 
-def _muted(cls: Any, start: int) -> type:
-    """Return a class of tapes whose records are those of inputs."""
+def _muted(cls: Any, start: int, block: object) -> type:
+    """Return a class of tapes whose records are those of inputs, in a block."""
 
     class Muted(cls):  # type: ignore[misc]
         """Tape in a block that records nothing."""
@@ -84,15 +98,17 @@ def _muted(cls: Any, start: int) -> type:
         __slots__ = ()
 
         def append(self, record: Any, /) -> None:
-            """Record an input instead of a call."""
-            statement = getattr(record[0], "statement", None)
-            operation = None if statement is None else statement.primal
-            if operation in _WRITES and any([i < start for i in parents(record[1])[:1]]):
-                raise MutationError(
-                    "a value that the gradient goes through is written to inside no_record(): its "
-                    "other elements would lose theirs; write to a copy (v = x.copy())"
-                )
-            super().append((None, LEAF))
+            """Record an input instead of a call, unless another task makes it."""
+            if block in _blocks.get():
+                statement = getattr(record[0], "statement", None)
+                operation = None if statement is None else statement.primal
+                if operation in _WRITES and any([i < start for i in parents(record[1])[:1]]):
+                    raise MutationError(
+                        "a value that the gradient goes through is written to inside no_record(): "
+                        "its other elements would lose theirs; write to a copy (v = x.copy())"
+                    )
+                record = (None, LEAF)
+            super().append(record)
 
     Muted.__name__ = cls.__name__
     return Muted

@@ -49,14 +49,16 @@ class Row(NamedTuple):
 class Profile:
     """Times and memory of the rules that were used in a block; its repr is a table."""
 
-    def __init__(self) -> None:
+    def __init__(self, outer: Sequence[Profile] = ()) -> None:
         self._sums: dict[tuple[str, str], list[Any]] = {}
+        self._outer = outer
 
     def add(self, rule: str, where: str, *amounts: Any) -> None:
         """Add to the sums of a rule on a line: the fields of `Row` from ``calls`` on."""
-        sums = self._sums.setdefault((rule, where), [0, 0.0, 0, 0.0, 0])
-        for k, amount in enumerate(amounts):
-            sums[k] += amount
+        for each in (self, *self._outer):
+            sums = each._sums.setdefault((rule, where), [0, 0.0, 0, 0.0, 0])
+            for k, amount in enumerate(amounts):
+                sums[k] += amount
 
     @property
     def rows(self) -> list[Row]:
@@ -126,7 +128,7 @@ def profile() -> Iterator[Profile]:
 
     Differentiation that begins inside (`grad`, `vjp`, `jacobian` in reverse mode) is measured in
     all threads, and is slower; outside it costs nothing. The time of a rule includes that of the
-    value.
+    value. Calls under a policy of `checkpoint`, such as ``save="cheap"``, are not measured.
 
     Yields
     ------
@@ -142,15 +144,15 @@ def profile() -> Iterator[Profile]:
     >>> sorted((row.rule, row.calls, row.pulls) for row in p.by_rule())
     [('multiply', 1, 1), ('sin', 1, 1), ('sum', 1, 1)]
     """
-    found = Profile()
+    found = Profile([profile for profile, _ in _open])
     kind: Any = type("Profiled", (_Profiled,), {"__slots__": (), "tracing": _Timing(found)})
     classes = kind.classes()
-    _open.append(classes)
+    _open.append((found, classes))
     ReverseRun.new_tape = staticmethod(_new_tape)
     try:
         yield found
     finally:
-        _open[:] = [each for each in _open if each is not classes]  # blocks end in any order
+        _open[:] = [each for each in _open if each[0] is not found]  # blocks end in any order
         if not _open:
             ReverseRun.new_tape = staticmethod(_plain)
 
@@ -161,7 +163,7 @@ _plain = ReverseRun.new_tape
 
 def _new_tape(**settings: Any) -> Any:
     tape = _plain(**settings)
-    tape.classes = _open[-1] if _open else tape.classes
+    tape.classes = _open[-1][1] if _open else tape.classes
     return tape
 
 

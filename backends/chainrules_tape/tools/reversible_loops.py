@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import chainrules_py.ops as v
 from chainrules_py import Config, ReverseMode, RuleError, ZeroTangent, add_tangents, rrule
-from chainrules_py.extend import HigherOrder, Tree, kind_of, name_of, settled
+from chainrules_py.extend import HigherOrder, Made, Tree, kind_of, name_of, settled, untraced
+from chainrules_py.ops.linalg import resolution
 
 
 def reversible(
@@ -37,6 +39,8 @@ def reversible(
     ------
     RuleError
         In the gradient, if the inverses do not end at the first state.
+    ValueError
+        If n is no integer >= 0.
 
     Examples
     --------
@@ -46,11 +50,11 @@ def reversible(
     >>> grad(lambda x: np.sum(march(x)))(np.ones(2))
     array([1024., 1024.])
     """
-
-    def marched(x: Any) -> Any:
-        return march(step, inverse, x, n=n)
-
-    return marched
+    if not isinstance(n, Integral) or n < 0:
+        raise ValueError(f"n={n!r}; a loop has a whole number of steps, 0 or more")
+    whole = Made(lambda x: march(step, inverse, x, n=n))
+    whole.recipe = reversible, (step, inverse, n), {}
+    return whole
 
 
 @HigherOrder
@@ -67,28 +71,44 @@ def _march_rrule(config: Config, step: object, inverse: object, x: object, *, n:
     step, inverse = settled(step), settled(inverse)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        z, step_bar = y, ZeroTangent()
+        z, step_bar, size = y, ZeroTangent(), _size(y)
         for k in reversed(range(n)):
             z = inverse(z, k)  # type: ignore[operator]
+            size = max(size, _size(z))
             _, pull = config.rrule_via_ad(lambda f, t, k=k: f(t, k), step, z)
             of_step, y_bar = pull(y_bar)
             step_bar = add_tangents(step_bar, of_step)
-        _compare(inverse, z, x)
+        _compare(inverse, z, x, size)
         return step_bar, ZeroTangent(), y_bar
 
     return y, pullback
 
 
-def _compare(inverse: Any, z: Any, x: Any) -> None:
-    """Raise if the inverses do not end at the first state."""
-    for found, wanted in zip(Tree(z).leaves, Tree(x).leaves, strict=True):
-        if kind_of(wanted) not in ("real", "complex") or 0 in getattr(wanted, "shape", ()):
-            continue
-        away, size = [
-            v.max(t) if getattr(t, "shape", ()) else t
-            for t in (v.abs(found - wanted), v.abs(wanted))
-        ]
-        if not away <= 1e-5 * (1.0 + size):
+def _size(x: Any) -> float:
+    """Return the largest absolute value in a state."""
+    return max([0.0, *[float(_largest(leaf)) for leaf in _numbers(x)]])
+
+
+def _numbers(x: Any) -> list[Any]:
+    return [untraced(leaf) for leaf in Tree(x).leaves if kind_of(leaf) in _COMPARED]
+
+
+def _largest(x: Any) -> Any:
+    if 0 in getattr(x, "shape", ()):
+        return 0
+    return v.max(v.abs(x)) if getattr(x, "shape", ()) else abs(x)
+
+
+_COMPARED = ("real", "complex", "int")
+
+
+def _compare(inverse: Any, z: Any, x: Any, size: float) -> None:
+    """Raise if the inverses do not end at the first state, up to rounding in states of a size."""
+    for found, wanted in zip(_numbers(z), _numbers(x), strict=True):
+        away = _largest(found - wanted)
+        exact = kind_of(found) == "int"
+        eps = 0.0 if exact else resolution(found) if hasattr(found, "dtype") else 2.0**-52
+        if not away <= eps**0.5 * size:
             raise RuleError(
                 f"{name_of(inverse)} does not invert the steps: going back does not end where it "
                 "began; mend it, or write checkpoint_chain(step, n, slots=...)"

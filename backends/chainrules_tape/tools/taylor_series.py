@@ -52,6 +52,7 @@ from chainrules_py.extend import (
     moves,
     new_level,
     notes,
+    own,
     rebuild,
     unflatten,
     untraced,
@@ -59,6 +60,7 @@ from chainrules_py.extend import (
 from chainrules_py.ops import report
 from chainrules_tape.core.bare_tape import refuse_over
 from chainrules_tape.functions.arguments import refuse_hidden
+from chainrules_tape.inspect.kept_calls import trap_is_set
 from chainrules_tape.rule_config import recorders
 from chainrules_tape.tools.series_recurrences import RECURRENCES, Constant, computed, zeros
 
@@ -103,13 +105,13 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
     if isinstance(order, bool) or not isinstance(order, numbers.Integral) or order < 0:
         raise NotDifferentiableError(f"order={order!r}; a Taylor polynomial has a whole order")
     order, outside = int(order), len(recorders.under_way)
-    curve = directions if isinstance(directions, list) and not isinstance(x, list) else [directions]
-    if isinstance(x, list) and directions and isinstance(directions[0], list):
-        curve = directions
+    curve = directions if _depth(directions) > _depth(x) else [directions]
     leaves, tree = flatten((x,))
     rows = [leaf_tangents("taylor", (x,), (t,)) for t in curve[:order]]
     for outer in [notes[t.level] for t in find_tracers(leaves) if t.level in notes]:
         outer.inside = True  # coefficients of what is linear do not depend on x
+    for t in curve[: trap_is_set()]:  # `debug_nans` checks the calls of forward mode
+        any_engine.jvp(f, (x,), (t,))
     level, given = new_level(), []
     for k, leaf in enumerate(as_arrays(leaves)):
         if kind_of(leaf) not in ("real", "complex", "int"):
@@ -132,7 +134,10 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
         del recorders.under_way[outside:]
         notes.pop(level, None)
     noted.report(f, any([isinstance(x, Series) and x.level == level for x in flatten(y)[0]]))
-    return [_term_of(y, k, level) for k in range(order + 1)]
+    terms = [_term_of(y, k, level) for k in range(order + 1)]
+    if any([kind_of(leaf) == "int" for leaf in leaves]):  # series are of floats, which may round
+        terms[0] = map_leaves(lambda y: own(y, (*leaves,)), f(x))
+    return terms
 
 
 def even(s: Any, *, phi: Callable[[Any], Any]) -> Any:
@@ -185,6 +190,11 @@ def _derivative_order(x: Any) -> int:
     if not isinstance(x, Tracer):
         return 4 * moves(x)
     return len(getattr(x, "terms", "1")) + _derivative_order(x.__payload__)
+
+
+def _depth(x: Any) -> int:
+    """Return how many lists there are around the first leaf."""
+    return 1 + _depth(x[0] if x else None) if isinstance(x, list) else 0
 
 
 def _or_zeros(t: Any, like: Any) -> Any:
@@ -276,8 +286,9 @@ class Series(ArrayLike):
         plain = [_value(x, level) for x in operands]
         if order == 0:
             return map_leaves(lambda y: series(y, level, ()), f(*plain, **options))
-        flat = not any([is_structure_type(type(x)) for x in operands])
-        if flat and primitive in RECURRENCES:
+        flat = primitive in RECURRENCES and not any(map(is_structure_type, map(type, operands)))
+        rule = find_rule(primitive, tuple(map(type, operands)), self.config) if flat else None
+        if rule is not None and rule.forward is not None and rule.forward.source.is_ours:
             xs = [_coefficients(x, level, order) for x in operands]
             if not all([type(x) is np.ndarray or _is_plain(x) for x in xs]):
                 xs = [[*x] if type(x) is np.ndarray else x for x in xs]
@@ -286,8 +297,7 @@ class Series(ArrayLike):
                 return series(found[0], level, found[1:], found)
         # The push of a rule computes the same again of series that are one term shorter, and its
         # own push of still shorter ones.
-        outermost = level not in _known
-        known = _known.setdefault(level, {})
+        outermost, known = level not in _known, _known.setdefault(level, {})
         key = (f, order, *map(id, operands), *[(name, _key(x)) for name, x in options.items()])
         try:
             if key not in known:

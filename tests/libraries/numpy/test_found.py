@@ -394,6 +394,15 @@ def test_about_a_mean_that_is_wider(f, dtype):
     np.testing.assert_array_equal(value, due)
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("f", [np.var, np.std, np.nanvar, np.nanstd])
+@pytest.mark.parametrize("part", [np.real, np.imag])
+def test_about_a_complex_mean_of_real_numbers(f, part):
+    loss = lambda x: part(f(x, mean=1.5 + 1j))
+    truth = [(loss(X + h) - loss(X - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(grad(loss)(X), truth, rtol=1e-6, atol=1e-8)
+
+
 REFUSED = {
     "cross": lambda x: np.cross(x.reshape(3, 1), np.ones((2, 3)), axisa=0, axisb=2),
     "einsum with a path": lambda x: np.einsum(

@@ -14,7 +14,6 @@ from chainrules_py import (
     MutationError,
     NoTangent,
     TracerError,
-    UnsupportedKeywordError,
     ZeroTangent,
     ignore_derivatives,
     rule,
@@ -22,7 +21,18 @@ from chainrules_py import (
 from chainrules_py import ops as v
 from chainrules_py.extend import Library, register_array_type
 from chainrules_py.primitives.method_table import invalidate
-from chainrules_tape import Tape, grad, hessian, hook, jacobian, jvp, linearize, value_and_grad, vjp
+from chainrules_tape import (
+    Tape,
+    grad,
+    hessian,
+    hook,
+    hvp,
+    jacobian,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+)
 
 RNG = np.random.default_rng(11)
 LINE = RNG.uniform(0.5, 1.5, 6)
@@ -381,15 +391,31 @@ def test_writing_to_a_plain_array_says_what_to_write(f):
 
 
 @pytest.mark.parametrize("of", [lambda x: LINE, lambda x: x])
-@pytest.mark.parametrize("mask", [LINE > 1.0, False])
-def test_a_masked_result_in_a_traced_array_says_what_to_write(of, mask):
+@pytest.mark.parametrize("mask", [LINE > 1.0, np.stack([LINE < 2.0, LINE > 1.0]), False])
+def test_a_masked_result_keeps_the_other_numbers_of_its_array(of, mask):
     def f(x):
-        y = 3.0 * x
+        y = x * np.full((2, 6), 3.0)
         np.divide(1.0, of(x), out=y, where=mask)
-        return np.sum(y)
+        return np.sum(y * y)
 
-    with pytest.raises(UnsupportedKeywordError, match=r"y\[...\] = np.where\(mask, np.divide"):
-        grad(f)(LINE)
+    assert value_and_grad(f)(LINE)[0] == f(LINE)
+    rows = 1e-6 * np.eye(6)
+    truth = [(f(LINE + row) - f(LINE - row)) / 2e-6 for row in rows]
+    np.testing.assert_allclose(grad(f)(LINE), truth, rtol=1e-6)
+
+
+def test_a_division_that_leaves_out_zeros():
+    def f(x, dtype=None):
+        y = np.divide(1.0, x, out=np.zeros_like(x), where=x != 0)
+        np.log(x, out=y, where=x > 2.0, dtype=dtype)
+        return np.add(y, 1, out=y, where=np.array(3) > x)
+
+    x = np.array([0.0, 0.5, 2.0, 4.0])
+    for dtype in (np.float32, float):
+        y, pull = vjp(f, x.astype(dtype))
+        np.testing.assert_array_equal(y, f(x.astype(dtype)), strict=True)
+        np.testing.assert_allclose(pull(np.ones_like(y))[0], [0.0, -4.0, -0.25, 0.25])
+    assert hvp(lambda x: np.sum(f(x)), (x,), (np.ones(4),))[0].tolist() == [0, 16, 0.25, -0.0625]
 
 
 @pytest.mark.parametrize("write", [lambda x, m: np.greater(x, 1.0, out=m), np.signbit])

@@ -275,6 +275,8 @@ def test_single_precision_stays(mode):
     x = np.array([0.1, 0.2], np.float32)
     assert jacobian(lambda x: np.sin(x) * x[0], mode=mode)(x).dtype == np.float32
     assert hessian(lambda x: np.sum(np.sin(x) * x[0]))(x).dtype == np.float32
+    zero = jacobian(lambda p: p["a"] * 2, mode=mode)({"a": np.ones(2), "b": x})["b"]
+    assert zero.dtype == (np.float64 if mode == "forward" else np.float32)
 
 
 @pytest.mark.parametrize("mode", MODES)

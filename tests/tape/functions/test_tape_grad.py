@@ -19,6 +19,7 @@ from chainrules_py import (
     Tangent,
     TracerError,
     ZeroTangent,
+    ignore_derivatives,
 )
 from chainrules_scipy import stats
 from chainrules_tape import Tape, grad, hook, jvp, linearize, vjp
@@ -165,6 +166,12 @@ def test_sources_that_are_not_of_this_tape():
 def test_what_cannot_be_a_variable():
     with pytest.raises(NotDifferentiableError, match="str"):
         Tape().variable("text")
+    tape = Tape()
+    x = tape.variable(2.0)
+    with pytest.raises(TracerError, match="variable of this tape"):
+        tape.variable({"x": x})
+    y = tape.variable(ignore_derivatives(x))
+    assert tape.grad(x * y * y, {"x": x, "y": y}) == {"x": 4.0, "y": 8.0}
 
 
 def test_a_tape_inside_a_tape():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from chainrules_py import ChainRulesError, NanError
-from chainrules_tape import Tape, debug_nans, grad, jvp, vjp
+from chainrules_tape import Tape, debug_nans, grad, jacobian, jvp, linearize, vjp
 from chainrules_tape.inspect.kept_calls import has_nan, trap_is_set
+from chainrules_tape.tools import taylor
 
 X = np.array([1.0, -1.0])
 
@@ -40,6 +41,22 @@ def test_a_nan_of_one_number(number):
             grad(lambda x: np.log(np.exp(x) + number(1.0)))(number(800.0))
         with pytest.raises(NanError, match="log"):
             grad(lambda x: np.log(np.sum(x) - 10.0))(np.ones(2, np.result_type(number(1.0))))
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda f, x: linearize(f, x),
+        lambda f, x: jacobian(f, mode="forward")(x),
+        lambda f, x: jvp(f, (x,), (np.ones((3, 2)),), batched=True),
+        lambda f, x: taylor(f, x, x, 2),
+    ],
+)
+def test_a_nan_of_other_modes(of):
+    with np.errstate(all="ignore"), debug_nans():
+        with pytest.raises(NanError, match=r"log\(float64\[2\]\) gave NaN") as error:
+            of(lambda x: 2.0 * np.log(x), np.array([-1.0, 1.0]))
+        assert "2.0 * np.log(x)" in str(error.value)
 
 
 def test_a_nan_on_the_way_back():
