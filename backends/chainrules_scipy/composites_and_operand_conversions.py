@@ -187,10 +187,11 @@ def _dtypes_of(native: Callable[..., Any], count: int, *given: Any) -> Any:
 
 
 def _kind(x: Any) -> Any:
-    """Return what the dtypes of results may depend on: no values of arrays and floats."""
+    """Return what the dtypes of results may depend on: of values, whether a float is 0."""
     if isinstance(x, (np.ndarray, np.inexact)) or is_asked_again(x):
-        return x.dtype, x.ndim > 0, x.size > 0
-    return type(x) if isinstance(x, (float, complex)) or not isinstance(x, DATA) else repr(x)
+        return x.dtype, x.shape
+    is_number = isinstance(x, (float, complex))
+    return (type(x), is_number and x == 0) if is_number or not isinstance(x, DATA) else repr(x)
 
 
 def stands_for(

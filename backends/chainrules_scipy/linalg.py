@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 import scipy.linalg as native
 
-from chainrules_py import UnsupportedKeywordError, extend
+from chainrules_py import Array, LinearMap, UnsupportedKeywordError, extend, primitive, rule
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, alias, kind_of, namespace_of, untraced, varies
 from chainrules_py.ops.linalg import resolution
@@ -192,10 +192,10 @@ def lstsq(
     x, residuals, rank, s = v.lstsq(
         a, b, rcond=resolution(a) if cond is None else float(untraced(cond))
     )
-    rank = int(untraced(rank))
+    rank, none = int(untraced(rank)), v.full_like(x, shape=(0,), fill=0)
     if lapack_driver == "gelsy":
-        return x, v.full_like(x, shape=(0,), fill=0), rank, None
-    return x, _residuals(residuals, a, b, rank), rank, s
+        return x, none, rank, None
+    return x, _residuals(none if residuals.shape == (0,) else residuals, a, b, rank), rank, s
 
 
 def _pinv(a: Any, atol: Any, rtol: Any, return_rank: bool, hermitian: bool = False) -> Any:
@@ -257,8 +257,7 @@ def _packed(a: Any) -> tuple[Any, Any, Any]:
     """Factor a matrix of any shape; triangular systems with the square part give the rest."""
     m, n = a.shape[-2:]
     if m == n:
-        y = v.lu_factor(a)
-        return y.lu, y.pivots, y.permutation
+        return v.lu_factor(a)
     pivots = np.asarray(native.lu_factor(readable(a))[1])
     rows, k = np.broadcast_to(np.arange(m), (*pivots.shape[:-1], m)), min(m, n)
     p = permutation_of(np.concatenate((pivots, rows[..., k:]), -1))
@@ -315,14 +314,18 @@ def lu(
     p_indices: bool = False,
 ) -> Any:
     """Factor matrices into a permutation and two triangular ones."""
-    factors, _, p = _packed(a)
+    factors, _, p = _packed(a) if 0 not in a.shape[:-2] else (a, 0, np.zeros(a.shape[:-1], int))
     m, k = a.shape[-2], min(a.shape[-2:])
     lower = v.tril(factors[..., :, :k], k=-1) + v.eye_like(a, rows=m, columns=k)
     upper, back = v.triu(factors[..., :k, :]), np.argsort(readable(p), axis=-1)
     if permute_l:
         return _rows(lower, back), upper
-    p = back if p_indices else v.take(v.eye_like(v.real(a), rows=m), back, axis=0)
-    return p, lower, upper
+    # SciPy's permutation has no rows if there are no elements, and the dtype of a single number.
+    is_number, back = a.shape[-2:] == (1, 1), back[..., : 0 if 0 in a.shape else m]
+    if p_indices:
+        return back.astype(int if is_number else np.int32), lower, upper
+    identity = v.eye_like(a if is_number else v.real(a), rows=back.shape[-1])
+    return v.take(identity, back, axis=0), lower, upper
 
 
 # ---------------------------------------------------------------- orthogonal
@@ -347,10 +350,7 @@ def qr(
     if pivoting:
         last = (np.asarray(native.qr(readable(a), mode="r", pivoting=True)[-1]),)
         a = v.take_along_axis(a, last[0][..., None, :], axis=-1)
-    if mode == "economic":
-        y = v.qr(a)
-        return y.Q, y.R, *last
-    y = v.qr(a, mode="complete")
+    y = v.qr(a, mode="reduced" if mode == "economic" else "complete")
     return (y.R, *last) if mode == "r" else (y.Q, y.R, *last)
 
 
@@ -364,10 +364,15 @@ def polar(a: Any, side: str = "right") -> Any:
     return u, 0.5 * (p + adjoint(p))
 
 
+def _is_narrow(a: Any) -> bool:
+    """Find whether SciPy computes in single precision, where NumPy computes in double."""
+    return namespace_of(untraced(a).__class__) is np and a.dtype.char in "fF"
+
+
 def _of_routine(name: str, a: Any, full: bool, u: Any, s: Any, vh: Any) -> tuple[Any, Any, Any]:
     """Return singular values and vectors, with the phases of a routine of LAPACK."""
-    # They are free: NumPy's are those of gesdd, and other libraries keep their own.
-    if name == "gesdd" or namespace_of(untraced(a).__class__) is not np:
+    # They are free: NumPy's are those of gesdd in double precision; other libraries keep theirs.
+    if not (_is_narrow(a) or (name != "gesdd" and namespace_of(untraced(a).__class__) is np)):
         return u, s, vh
     known = undifferentiated(native.svd, a, full, lapack_driver=name)
     return u @ (adjoint(asked(u)) @ known[0]), s, (known[2] @ adjoint(asked(vh))) @ vh
@@ -422,20 +427,19 @@ def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
 
 def _hermitian(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
     """Return a Hermitian matrix with equal eigenvalues, and a function to map eigenvectors back."""
-    factor = v.cholesky(b, upper=not lower)
-    factor = factor if lower else adjoint(factor)
+    factor = v.cholesky(b) if lower else adjoint(v.cholesky(b, upper=True))
     whole = read(a, "hermitian", lower)
-    if type == 1:  # a v = w b v
-        right = adjoint(v.solve_triangular(factor, whole))
-        return v.solve_triangular(factor, right), lambda y: v.solve_triangular(
-            adjoint(factor), y, upper=True
-        )
-    inner = adjoint(factor) @ whole @ factor
-    if type == 2:  # a b v = w v
-        return inner, lambda y: v.solve_triangular(adjoint(factor), y, upper=True)
-    if type != 3:
+    if type not in (1, 2, 3):  # a v = w b v, a b v = w v, b a v = w v
         reject(f"type={type!r}: there are 1, 2 and 3", ValueError)
-    return inner, lambda y: factor @ y  # b a v = w v
+    inner = (
+        v.solve_triangular(factor, adjoint(v.solve_triangular(factor, whole)))
+        if type == 1
+        else adjoint(factor) @ whole @ factor
+    )
+    return (
+        inner,
+        lambda y: factor @ y if type == 3 else v.solve_triangular(adjoint(factor), y, upper=True),
+    )
 
 
 @stands_for(native.eigh, finite="a b")
@@ -481,16 +485,21 @@ def eigh(
 @stands_for(native.eig, finite="a b", without="homogeneous_eigvals")
 def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
     """Compute eigenvalues and right eigenvectors of matrices."""
-    if b is None and not left:
-        if not right:
-            return complex_of(v.eigvals(a))
-        w, V = v.eig(a)
-        return complex_of(w), V
+    if b is None and not left and not _is_narrow(a):
+        w, *vectors = v.eig(a) if right else (v.eigvals(a),)
+        return (complex_of(w), *vectors) if right else complex_of(w)
+    return _eig_of_lapack(a, b, left, right)
+
+
+@of_stacks(a=2, b=2)
+def _eig_of_lapack(a: Any, b: Any, left: bool, right: bool) -> Any:
+    """Compute eigenvalues and eigenvectors with the order and the phases of SciPy's."""
     given = None if b is None else readable(b)  # without b, another routine has other phases
     b = np.eye(a.shape[-1]) if b is None else b
-    if a.ndim > 2 or b.ndim > 2:
+    if given is not None and left and not right:
         reject(
-            "eig(a, b) and eig(left=True) have no derivative here for more than one matrix",
+            "eig(a, b, left=True, right=False) has no derivative, as SciPy leaves some of its "
+            "vectors without a scale: write eig(a, b, left=True)[:2], of length one",
             UnsupportedKeywordError,
         )
     theirs: Any = native.eig(readable(a), given, left=True, right=True)
@@ -507,18 +516,55 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
     w, V = v.eig(v.solve(b, a))
     # An import at the top of the file would be slow.
     order = scipy.optimize.linear_sum_assignment(np.abs(theirs[0][:, None] - readable(w)))[1]
-    w, V = w[order], V[:, order]
-    L = adjoint(v.inv(b @ V))
-    L = L / v.sqrt(v.sum(v.real(L) ** 2 + v.imag(L) ** 2, axis=0))
-    if given is None and len(order):  # LAPACK makes the largest element of each vector real
-        largest = L[np.argmax(np.abs(theirs[1]), axis=0), np.arange(len(order))]
-        L = L * v.abs(largest) / largest
+    w, V = complex_of(w[order]), V[:, order]
+    vectors = (left and adjoint(v.inv(b @ V)), right and V)
     found = [
-        of_phase(y, known)
-        for y, known, wanted in zip((L, V), theirs[1:], (left, right), strict=True)
-        if wanted
+        _of_length_one(y, known, given is None)
+        for y, known in zip(vectors, theirs[1:], strict=True)
+        if y is not False
     ]
-    return (complex_of(w), *found) if found else complex_of(w)
+    return (w, *found) if found else w
+
+
+def _of_length_one(y: Any, known: Any, is_real: bool) -> Any:
+    """Give vectors length one and the phases of SciPy's, with the same real elements if any."""
+    y = y / v.sqrt(v.sum(v.real(y) ** 2 + v.imag(y) ** 2, axis=0))
+    if is_real and y.shape[0]:  # LAPACK makes the largest element real: rounding decides which
+        at = np.argmax(np.abs(known) * (np.imag(known) == 0), axis=0)
+        largest = y[at, np.arange(len(at))]
+        y = y * v.abs(largest) / (largest + (readable(largest) == 0))
+    y = of_phase(y, known)
+    return y if is_real or kind_of(y) != "complex" else of_free_phase(y)
+
+
+@primitive
+def of_free_phase(V: Any, /) -> Any:
+    """Return vectors; the derivative of a loss that depends on their phases is reported."""
+    return V
+
+
+@rule(of_free_phase)
+def of_free_phase_rule(V: Array) -> Any:
+    """Differentiate the identity."""
+    return V, (LinearMap(_phase_push, _phase_pull, V),)
+
+
+def _phase_push(V_dot: Any, V: Any) -> Any:
+    return V_dot
+
+
+def _phase_pull(V_bar: Any, V: Any) -> Any:
+    """Return V̄; a loss depends on a phase if Im vᴴ v̄ is not 0, up to √ε of the mean column."""
+    turn, limit = v.imag(v.sum(v.conj(V) * V_bar, axis=-2)), resolution(V) ** 0.5
+    v.report(v.abs(turn) > limit * v.mean(v.sum(v.abs(V_bar), axis=-2)), message=_FREE)
+    return V_bar
+
+
+_FREE = (
+    "eig(a, b): the loss depends on the phases of complex eigenvectors, and others are as right: "
+    "LAPACK turns them in a way that its derivative leaves out. Differentiate what does not depend "
+    "on it, such as V / V[0]"
+)
 
 
 OF_SPECTRA = operations(
@@ -758,13 +804,12 @@ def hessenberg(
     n = a.shape[0]
     h, q = a, np.eye(n)
     for k in range(n - 2):
-        x = h[k + 1 :, k]
-        if kind_of(a) == "complex" or not np.any(readable(x)[1:]):
+        x = v.pad(h[k + 1 :, k], 0.0, widths=((k + 1, 0),))
+        if kind_of(a) == "complex" or not np.any(readable(x)[k + 2 :]):
             reject("hessenberg of a complex matrix, or of one that has the form, has no derivative")
-        normal = (
-            x + np.copysign(1.0, readable(x)[0]) * v.sqrt(v.vecdot(x, x)) * np.eye(n - k - 1)[0]
+        normal = x + np.eye(n)[k + 1] * np.copysign(1.0, readable(x)[k + 1]) * v.sqrt(
+            v.vecdot(x, x)
         )
-        normal = v.pad(normal, 0.0, widths=((k + 1, 0),))
         mirror = np.eye(n) - 2 * v.outer(normal, normal) / v.vecdot(normal, normal)
         h, q = mirror @ h @ mirror, q @ mirror
     h = v.triu(h, k=-1)
@@ -790,17 +835,16 @@ def ldl(
     s = read(A, "hermitian" if hermitian else "symmetric", True)
     _, blocks, order = native.ldl(readable(A), True, hermitian)
     s, n, k = s[order][:, order], A.shape[0], 0
-    factors: list[Any] = []
-    d: list[Any] = []
+    factors, d = s[:, :0], v.zeros_like(s)
     while k < n:
         m = 2 if k + 1 < n and blocks[k + 1, k] != 0 else 1
         block = s[k : k + m, k : k + m]
         left = s[:, k : k + m] @ v.inv(block)
-        factors.append(left)
-        d.append(v.pad(block, 0.0, widths=((k, n - k - m), (k, n - k - m))))
+        factors = v.concat(factors, left, axis=1)
+        d = d + v.pad(block, 0.0, widths=((k, n - k - m), (k, n - k - m)))
         s = s - left @ block @ (adjoint(left) if hermitian else v.matrix_transpose(left))
         k += m
-    return v.concat(*factors, axis=1)[np.argsort(order)], sum(d[1:], d[0]), order
+    return factors[np.argsort(order)], d, order
 
 
 @stands_for(native.schur, finite="a")
@@ -827,8 +871,7 @@ def schur(
             "phases and rotations are free"
         )
     rows, columns = np.tril_indices(n, -1)
-    units = np.zeros((len(rows), n, n))
-    units[np.arange(len(rows)), rows, columns] = 1
+    units = np.eye(n * n)[rows * n + columns].reshape(-1, n, n)
     moved = np.linalg.inv((known @ units - units @ known)[:, rows, columns].T)
     for _ in range(nested(a)):
         lower = moved @ -(v.matrix_transpose(z) @ a @ z)[rows, columns]

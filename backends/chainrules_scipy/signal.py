@@ -423,12 +423,14 @@ def convolved(in1: Any, in2: Any, mode: str, axes: Any = None) -> Any:
 
 def _added(x: Any, k: Any) -> Any:
     """Compute Σ_j k_j x, with x shifted by j."""
-    total: Any = None
-    for j in np.ndindex(*k.shape):
-        widths = tuple((i, n - 1 - i) for i, n in zip(j, k.shape, strict=True))
-        part = v.pad(x, 0.0, widths=widths) * k[j]
-        total = part if total is None else total + part
-    return total
+    return functools.reduce(
+        operator.add,
+        (
+            v.pad(x, 0.0, widths=tuple((i, n - 1 - i) for i, n in zip(j, k.shape, strict=True)))
+            * k[j]
+            for j in np.ndindex(*k.shape)
+        ),
+    )
 
 
 def _multiplied(x: Any, k: Any, axes: Any) -> Any:
@@ -487,10 +489,11 @@ def correlate2d(
 ) -> Any:
     """Correlate two matrices."""
     x, k = array_of(in1), _turned(in2)
-    if mode != "same":
-        return _in_the_plane(x, k, mode, boundary, fillvalue)
-    full = _in_the_plane(x, k, "full", boundary, fillvalue)  # the middle, rounded up
-    return full[tuple(slice(m // 2, m // 2 + n) for m, n in zip(k.shape, x.shape, strict=True))]
+    y = _in_the_plane(x, k, "full" if mode == "same" else mode, boundary, fillvalue)
+    if mode == "same":  # the middle, rounded up
+        return y[tuple(slice(m // 2, m // 2 + n) for m, n in zip(k.shape, x.shape, strict=True))]
+    # SciPy exchanges the two if the first is smaller, and then conjugates that one.
+    return v.conj(y) if mode == "valid" and tuple(x.shape) < tuple(k.shape) else y
 
 
 @primitive
@@ -541,10 +544,7 @@ def delayed(y: Any, k: int) -> Any:
 
 def tapped(c: Any, x: Any) -> Any:
     """Compute Σ_k c_k x_{n - k} along the last axis."""
-    total: Any = 0.0
-    for k in range(c.shape[-1]):
-        total = total + c[..., k] * delayed(x, k)
-    return total
+    return sum((c[..., k] * delayed(x, k) for k in range(c.shape[-1])), 0.0)
 
 
 @stands_for(native.lfilter)

@@ -234,7 +234,7 @@ def expm_multiply(
     b = array_of(B)
     if start is not None:
         times = np.linspace(start, stop, 50 if num is None else num, endpoint=endpoint is not False)
-        return v.stack(*[_exponential(A, b, float(t)) for t in times])
+        return v.stack(*[_exponential(A, b, t) for t in times])  # float64, as SciPy's
     return _exponential(A, b, 1.0)
 
 

@@ -697,8 +697,9 @@ for _f, _name in [
     *(
         (getattr(linalg if hasattr(linalg, name) else sparse, name), name)
         for name in (
-            *("cg", "bicgstab", "gmres", "lgmres", "minres", "splu", "spsolve", "factorized"),
-            *("expm_multiply", *MAKING),
+            *("bicg", "bicgstab", "cg", "cgs", "eigs", "eigsh", "expm_multiply", "factorized"),
+            *("gcrotmk", "gmres", "lgmres", "lsmr", "lsqr", "minres", "onenormest", "qmr"),
+            *("splu", "spsolve", "svds", "tfqmr", *MAKING),
         )
     ),
 ]:

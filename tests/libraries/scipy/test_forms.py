@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import itertools
 import traceback
+import warnings
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ import scipy.sparse.linalg
 import scipy.stats
 
 import chainrules_scipy
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import DegeneracyWarning, NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_tape import grad, jvp, vjp
 
@@ -220,6 +221,68 @@ def test_left_eigenvectors_are_as_lapack_turns_them(a: Any) -> None:
     truth = ahead(vectors)
     np.testing.assert_allclose(found, truth, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(back, np.vdot(weights, truth).real, rtol=1e-6)
+
+
+NARROW = [
+    (lambda a: scipy.linalg.eigvals(a), 52, (3, 3)),  # in another order in double precision
+    (lambda a: scipy.linalg.svd(a)[0], 9, (2, 3, 3)),  # of other phases there
+    (lambda a: scipy.linalg.eig(a)[1], 8, (3, 3)),
+    (lambda a: scipy.linalg.eig(a)[1], 8, (2, 3, 3)),
+    (lambda a: scipy.linalg.eig(a, left=True)[1], 8, (3, 3)),
+]
+
+
+@pytest.mark.parametrize("f, seed, shape", NARROW)
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_spectra_in_single_precision_are_scipys(f: Any, seed: int, shape: Any, dtype: Any) -> None:
+    rng = np.random.default_rng(seed)
+    a, way = (rng.standard_normal(shape).astype("f") for _ in range(2))
+    a = (a if dtype == np.float32 else a + 1j * way).astype(dtype)
+    with chainrules_scipy.install():
+        y, slope = jvp(f, (a,), (way.astype(dtype),))
+    np.testing.assert_allclose(y, f(a), atol=1e-4)
+    if seed == 8:  # SciPy keeps order and phases nearby
+        ahead = (f(a + 1e-2 * way) - f(a - 1e-2 * way)) / 2e-2
+        np.testing.assert_allclose(slope, ahead, atol=2e-2 * np.max(abs(ahead)))
+
+
+def test_of_equal_elements_the_one_that_lapack_made_real_stays_real() -> None:
+    a = np.array([[-2, -2], [2, -2]], np.float32)
+    f = lambda a: scipy.linalg.eig(a)[1][0, 0].real
+    with chainrules_scipy.install():
+        y, slope = jvp(f, (a,), (np.array([[0, 1], [0, 0]], np.float32),))
+    # The first element of the vector is √(s / (s + 2)) with s = -a[0, 1].
+    assert [y, slope] == pytest.approx([f(a), -(0.5**3.5)])
+
+
+PENCIL = np.array([[1.0, 2.0], [-3.0, 1.0]]), np.array([[2.0, 1.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("unit", [1.0, 1.0 + 0.5j])
+def test_free_phases_of_a_generalized_problem_are_reported(left: bool, unit: Any) -> None:
+    way = np.array([[0.0, 0.0], [0.0, 1.0]])
+
+    def vectors(t: Any) -> Any:
+        return scipy.linalg.eig(PENCIL[0] * unit + way * t, PENCIL[1], left=left)[1]
+
+    def size(t: Any) -> Any:
+        V = vectors(t)
+        return np.sum(abs(V[0]) ** 2) + (V[1, 1] / V[0, 1]).real
+
+    with chainrules_scipy.install(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        slope = grad(size)(0.3)
+        with pytest.raises(DegeneracyWarning, match=r"eig\(a, b\).*phases"):
+            grad(lambda t: vectors(t)[0, 0].real)(0.3)
+    assert slope == pytest.approx((size(0.3 + 1e-6) - size(0.3 - 1e-6)) / 2e-6, rel=1e-6)
+
+
+def test_left_eigenvectors_of_stacks() -> None:
+    a, b = STACK[0, :2], STACK[1, :2]
+    f = lambda t: np.sum(abs(scipy.linalg.eig(a + t * b, b, left=True)[1]))
+    with chainrules_scipy.install():
+        assert grad(f)(0.5) == pytest.approx((f(0.5 + 1e-6) - f(0.5 - 1e-6)) / 2e-6, rel=1e-5)
 
 
 @pytest.mark.parametrize(

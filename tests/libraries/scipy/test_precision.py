@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse.linalg
 import scipy.stats
 
 import chainrules_scipy
@@ -122,6 +123,35 @@ def test_narrow_operands_are_computed_in_the_precision_of_the_result(f, dtype):
     few = 50 * np.finfo(known.dtype).eps
     np.testing.assert_allclose(y, known, rtol=few, atol=few)
     assert pull(y)[0].dtype == dtype
+
+
+HALVES = np.arange(1, 5, dtype=np.float32) / 2
+EYE = np.eye(4, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "f, xs",
+    [
+        # After one kind of arguments, another one.
+        (lambda x: scipy.linalg.norm(x, 1), (EYE, HALVES, EYE)),
+        (lambda x: [scipy.fft.fht(x, 0.1, 0.5, bias=bias) for bias in (0.0, 0.2)], (HALVES,)),
+        (lambda x: scipy.sparse.linalg.expm_multiply(EYE, x, 0, 1, 3), (HALVES,)),
+        (lambda x: scipy.linalg.lu(x, p_indices=True), (np.eye(2), np.eye(1), np.zeros((0, 3)))),
+        (
+            lambda x: scipy.linalg.lu(x),
+            (np.ones((1, 1), complex), np.zeros((3, 0)), np.zeros((2, 3, 0))),
+        ),
+        (lambda x: scipy.linalg.lu(x), (np.zeros((0, 3, 3)), np.zeros((0, 2, 3)))),
+        (lambda x: scipy.linalg.lstsq(x, np.ones(2))[1], (np.eye(2) * 1j,)),
+        (lambda x: scipy.linalg.ldl(x), (np.zeros((0, 0)),)),
+    ],
+)
+def test_shapes_and_precision_of_few_elements(f, xs):
+    for x in xs:
+        with chainrules_scipy.install():
+            found = jvp(f, (x,), (x,))[0]
+        forms = [[(np.shape(z), np.asarray(z).dtype) for z in _leaves(y)] for y in (found, f(x))]
+        assert forms[0] == forms[1]
 
 
 def test_scipy_runs_once_for_arguments_of_a_kind():

@@ -33,6 +33,19 @@ def test_convolutions(mode, sizes):
         _same("correlate2d", a, b, mode=mode)
 
 
+@pytest.mark.parametrize("boundary", ["fill", "wrap", "symm"])
+@pytest.mark.parametrize("parts", [(1, 1j), (1j, 1), (1j, 1j)])
+def test_correlations_with_a_larger_kernel_are_conjugated_as_scipys(parts, boundary):
+    x, k, way = (_rng.normal(size=n) for n in ((2, 2), (3, 4), (2, 2)))
+    x, way, k = x + parts[0] * x[::-1], way + parts[0] * way[::-1], k + parts[1] * k[::-1]
+    of = lambda f, x: f.correlate2d(x, k, "valid", boundary)  # additive in x
+    y, slope = jvp(lambda x: of(ours, x), (x,), (way,))
+    np.testing.assert_allclose(y, of(theirs, x), rtol=1e-12)
+    np.testing.assert_allclose(slope, of(theirs, way), rtol=1e-12)
+    back = vjp(lambda x: of(ours, x), x)[1](y)[0]
+    assert np.vdot(back, way).real == pytest.approx(np.vdot(y, of(theirs, way)).real)
+
+
 def test_convolutions_along_an_axis():
     _same("fftconvolve", _rng.normal(size=(3, 7)), _rng.normal(size=(3, 4)), axes=1)
 
