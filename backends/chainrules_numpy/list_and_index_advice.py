@@ -317,7 +317,9 @@ def _with_zero(line: Line, call: Any) -> ast.expr | None:
     if like is None or not new.args[place:] or any(line.traced(array := new.args[place])):
         return None
     own, x = getattr(line.resolved(array), "dtype", None), line.resolved(like)
-    filler = name == "pad" or (name == "full_like" and len(call.args + call.keywords) == 2)
+    filler = name in ("pad", "piecewise") or (
+        name == "full_like" and len(call.args + call.keywords) == 2
+    )
     if filler and getattr(own, "kind", "") in ("b", "i", "u"):  # it cuts off the fraction
         return ast.parse(line.with_constant(), mode="eval").body
     dtype = _precision(own, x) * _widens(own, x) or ", dtype=float" * _is_whole(x)

@@ -561,9 +561,11 @@ def odeint(
     asked: dict[str, Any] = {"full_output": wants_all, "tfirst": tfirst, **options, **tolerances}
     found = NATIVE.odeint(lambda *at: numbers_of(rate(*at)), readable(y0), readable(t), **asked)
     ys = _states(turned, y0, t, args, **tolerances)
-    if not wants_all:
-        return anchored(found, ys)
-    return answer("odeint(...)", found, _0=anchored(found[0], ys))
+    return (
+        answer("odeint(...)", found, _0=anchored(found[0], ys))
+        if wants_all
+        else anchored(found, ys)
+    )
 
 
 def _states(f: Any, y0: Any, t: Any, args: Any, *, rtol: Any = None, atol: Any = None) -> Any:
@@ -741,7 +743,8 @@ def _times(plain: Any, t_eval: Any, start: Any, end: Any) -> Any:
         return array_of(t_eval)[: len(plain.t)]
     if plain.status < 0 or not varies((start, end)):
         return plain.t
-    share = (plain.t - plain.t[0]) / (plain.t[-1] - plain.t[0])
+    length = plain.t[-1] - plain.t[0]
+    share = (plain.t - plain.t[0]) / length if length else np.linspace(0.0, 1.0, len(plain.t))
     return anchored(plain.t, start + share * (end - start))
 
 

@@ -22,6 +22,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     array_of,
     attribute,
     described,
+    of_precision,
     readable,
     refused,
     reject,
@@ -190,9 +191,8 @@ def placed(y: Any, n: int, axis: int) -> Any:
 
 def filled(y: Any, where: Any, value: Any) -> Any:
     """Return values, and another one at some of the points, which their first axes index."""
-    if not where.any():
-        return y
-    return v.where(np.reshape(where, where.shape + (1,) * (y.ndim - where.ndim)), value, y)
+    there = np.reshape(where, where.shape + (1,) * (y.ndim - where.ndim))
+    return v.where(there, value, y) if where.any() else y
 
 
 def times(matrices: Any, y: Any) -> Any:
@@ -313,6 +313,11 @@ class PiecewisePolynomial(Beside):
         return placed(y, x.ndim, self.axis) if self.axis else y
 
 
+def _double(x: Any) -> Any:
+    """Return an array in double precision, in which SciPy computes these polynomials."""
+    return of_precision(array_of(x), np.dtype(float))
+
+
 def hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> PiecewisePolynomial:
     """Make the cubic polynomials with given values and slopes at knots, along the first axis."""
     h, slope = steps(x, y)
@@ -328,9 +333,9 @@ def hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> PiecewisePol
 )
 def PPoly(known: Any, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:  # noqa: N802
     """Make a piecewise polynomial, with derivatives in coefficients, knots and points."""
-    c = array_of(c)
+    c = _double(c)
     axes = tuple(sorted(range(c.ndim), key=lambda i: i not in (axis, axis + 1)))
-    return PiecewisePolynomial(v.permute_dims(c, axes=axes), x, extrapolate, axis)
+    return PiecewisePolynomial(v.permute_dims(c, axes=axes), _double(x), extrapolate, axis)
 
 
 def fitted(fit: Callable[[Any, Any], Any], y: Any, bc_type: Any) -> tuple[Any, Any]:
@@ -383,8 +388,8 @@ def CubicHermiteSpline(  # noqa: N802
     known: Any, x: Any, y: Any, dydx: Any, axis: int = 0, *_: Any, **__: Any
 ) -> Any:
     """Interpolate values and slopes by cubic polynomials."""
-    y, s = first(y, axis)[0], first(dydx, axis)[0]
-    return hermite(array_of(x), y, s, known.extrapolate, known.axis)
+    y, s = (first(_double(part), axis)[0] for part in (y, dydx))
+    return hermite(_double(x), y, s, known.extrapolate, known.axis)
 
 
 @constructs(native.PchipInterpolator)
@@ -393,8 +398,7 @@ def PchipInterpolator(known: Any, x: Any, y: Any, axis: int = 0, *_: Any, **__: 
 
     F. N. Fritsch and J. Butland, SIAM J. Sci. Comput. 5 (1984) 300.
     """
-    x = array_of(x)
-    y, axis = first(y, axis)
+    x, (y, axis) = _double(x), first(_double(y), axis)
     h, m = steps(x, y)
     if x.shape[0] == 2:
         return hermite(x, y, v.concat(m, m, axis=0), known.extrapolate, axis)
@@ -427,8 +431,7 @@ def Akima1DInterpolator(  # noqa: N802
 
     H. Akima, J. ACM 17 (1970) 589.
     """
-    x = array_of(x)
-    y, axis = first(y, axis)
+    x, (y, axis) = _double(x), first(_double(y), axis)
     _, inner = steps(x, y)
     if x.shape[0] == 2:
         return hermite(x, y, v.concat(inner, inner, axis=0), known.extrapolate, axis)
@@ -443,7 +446,8 @@ def Akima1DInterpolator(  # noqa: N802
     return hermite(x, y, v.where(some, mixed, flat), known.extrapolate, axis)
 
 
-instead_of(native.PchipInterpolator, PchipInterpolator)
+for _made in (PPoly, PchipInterpolator):
+    instead_of(getattr(native, _made.__name__), _made)
 FOLLOWED: dict[str, Any] = follow_all(
     native, "krogh_interpolate", "make_splprep", "make_splrep", "pchip_interpolate"
 )
@@ -566,8 +570,7 @@ def interp1d(
 ) -> Callable[..., Any]:
     """Interpolate by lines or splines."""
     degree: Any = {"linear": 1, "slinear": 1, "quadratic": 2, "cubic": 3, "zero": 0}.get(kind, kind)
-    y, axis = first(y, axis)
-    x = array_of(x)
+    x, (y, axis) = array_of(x), first(y, axis)
     if not assume_sorted:
         order = np.argsort(readable(x), kind="mergesort")
         x, y = v.take(x, order, axis=0), v.take(y, order, axis=0)

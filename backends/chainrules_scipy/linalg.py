@@ -871,7 +871,7 @@ def schur(
             "phases and rotations are free"
         )
     rows, columns = np.tril_indices(n, -1)
-    units = np.eye(n * n)[rows * n + columns].reshape(-1, n, n)
+    units = np.eye(n * n)[rows * n + columns].reshape(len(rows), n, n)
     moved = np.linalg.inv((known @ units - units @ known)[:, rows, columns].T)
     for _ in range(nested(a)):
         lower = moved @ -(v.matrix_transpose(z) @ a @ z)[rows, columns]

@@ -129,8 +129,8 @@ def correlate(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: 
     """Correlate with weights of as many axes, as ``scipy.ndimage.correlate``."""
     axes = _axes(x, axes)
     # SciPy sorts its axes.
-    axes, origins = zip(*sorted(zip(axes, _each(origin, len(axes)), strict=True)), strict=True)
-    return _correlated(x, v.conj(array_of(weights)), axes, mode, cval, origins)
+    origins = [o for _, o in sorted(zip(axes, _each(origin, len(axes)), strict=True))]
+    return _correlated(x, v.conj(array_of(weights)), sorted(axes), mode, cval, origins)
 
 
 @_like("convolve")
@@ -158,10 +158,8 @@ def _weights(t: Any, order: int) -> list[Any]:
 
 def _filtered(x: Any, order: int, mode: str, axes: Sequence[int]) -> Any:
     """Return the coefficients of the splines that interpolate x."""
-    if order < 2:
-        return x
     for axis in axes:
-        if x.shape[axis] > 1:
+        if order > 1 and x.shape[axis] > 1:
             x = along(native.spline_filter1d(np.eye(x.shape[axis]), order, 0, mode=mode), x, axis)
     return x
 
@@ -306,12 +304,12 @@ def _chosen(
 ) -> Any:
     """Take the element of a rank in each window."""
     places = _windows(x, footprint, mode, origin, axes)
-    seen = np.where(places < 0, cval, readable(x).reshape(-1)[places])
+    seen = np.where(places < 0, readable(cval), readable(x).reshape(-1)[places])
     seen = seen if added is None else seen + readable(added)
     which = np.argsort(seen, axis=-1, kind="stable")[..., rank, None]
     where: Any = np.take_along_axis(places, which, -1)[..., 0]
     y = v.take(v.reshape(x, shape=(-1,)), np.maximum(where, 0), axis=0)
-    y = y if (where >= 0).all() else v.where(where < 0, float(cval), y)
+    y = y if (where >= 0).all() else v.where(where < 0, v.astype(array_of(cval), dtype=y.dtype), y)
     return y if added is None else y + v.take(added, which[..., 0], axis=0)
 
 
@@ -337,9 +335,8 @@ def _least_or_largest(
         footprint = np.ones(np.shape(structure), bool)
     if footprint is None and axes is not None:  # one axis after the other
         size = [_each(size, n)[i] for i in np.argsort(_axes(x, axes))]
-    footprint, added = _footprint(size, footprint, n), None
-    if structure is not None:
-        added = array_of(structure)[np.asarray(footprint, bool)] * (-1 if minimum else 1)
+    footprint = _footprint(size, footprint, n)
+    added = None if structure is None else array_of(structure)[footprint] * (-1 if minimum else 1)
     return _chosen(
         x, 0 if minimum else int(footprint.sum()) - 1, footprint, mode, cval, origin, axes, added
     )
@@ -387,13 +384,11 @@ FOLLOWED: dict[str, Any] = follow_all(
 )
 
 
-def _kernel(sigma: Any, *how: int) -> Any:
-    """Return the weights of a Gaussian, by SciPy's own function if no width is traced."""
-    theirs = private("_gaussian_kernel1d")
-    return (followed(theirs) if isinstance(sigma, Tracer) else theirs)(sigma, *how)
-
-
-instead_of(private("_gaussian_kernel1d"), _kernel)
+_kernel: Any = private("_gaussian_kernel1d")  # SciPy's own, if no width is traced
+instead_of(
+    _kernel,
+    lambda sigma, *how: (followed(_kernel) if isinstance(sigma, Tracer) else _kernel)(sigma, *how),
+)
 FOLLOWED["gaussian_filter1d"] = follow(
     native.gaussian_filter1d, int=lambda radius: int(readable(radius))
 )
@@ -420,7 +415,8 @@ def generic_filter(
     footprint = _footprint(size, footprint, x.ndim if axes is None else np.size(axes))
     places = _windows(x, footprint, mode, origin, axes)
     seen = v.take(v.reshape(x, shape=(-1,)), np.maximum(places, 0), axis=0)
-    seen = v.reshape(v.where(places < 0, float(cval), seen), shape=(-1, places.shape[-1]))
+    seen = v.where(places < 0, v.astype(array_of(cval), dtype=seen.dtype), seen)
+    seen = v.reshape(seen, shape=(-1, places.shape[-1]))
     found = [
         function(seen[i], *extra_arguments, **(extra_keywords or {})) for i in range(seen.shape[0])
     ]
@@ -443,16 +439,16 @@ def generic_gradient_magnitude(
     """Compute the norm of a gradient, as ``scipy.ndimage.generic_gradient_magnitude``."""
     x, options = array_of(input), extra_keywords or {}
     axes = _axes(x, axes)
-    parts = v.stack(
-        *[
-            derivative(x, a, None, m, cval, *extra_arguments, **options)
-            for a, m in zip(axes, _each(mode, len(axes)), strict=True)
-        ]
-    )
+    parts = [
+        derivative(x, a, None, m, cval, *extra_arguments, **options)
+        for a, m in zip(axes, _each(mode, len(axes)), strict=True)
+    ]
     return (
-        v.sqrt(v.sum(parts * parts, axis=0))  # SciPy squares complex numbers, not their sizes
-        if kind_of(parts) == "complex"
-        else v.vector_norm(parts, axis=0)
+        x  # as in SciPy without axes, in an image that is a number too
+        if not parts
+        else v.sqrt(sum(y * y for y in parts))  # SciPy squares complex numbers, not their sizes
+        if kind_of(parts[0]) == "complex"
+        else v.vector_norm(v.stack(*parts), axis=0)
     )
 
 
@@ -490,10 +486,6 @@ def _in_frequencies(x: Any, size: Any, n: int, axis: int, factor: Any) -> Any:
     return x
 
 
-def _along_axis(x: Any, rank: int, size: int, axis: int, mode: str, cval: Any, origin: Any) -> Any:
-    return _chosen(x, rank, np.ones(size, bool), mode, cval, origin, (axis,))
-
-
 _FORMULAS: dict[str, _Compute] = {
     "correlate1d": lambda x, weights, axis, mode, cval, origin: _correlated(
         x, v.conj(array_of(weights)), _axes(x, axis), mode, cval, [origin]
@@ -501,11 +493,11 @@ _FORMULAS: dict[str, _Compute] = {
     "uniform_filter1d": lambda x, size, axis, mode, cval, origin: _correlated(
         x, np.full(size, 1 / size), _axes(x, axis), mode, cval, [origin]
     ),
-    "maximum_filter1d": lambda x, size, axis, mode, cval, origin: _along_axis(
-        x, -1, size, axis, mode, cval, origin
+    "maximum_filter1d": lambda x, size, axis, mode, cval, origin: _chosen(
+        x, -1, np.ones(size, bool), mode, cval, origin, (axis,)
     ),
-    "minimum_filter1d": lambda x, size, axis, mode, cval, origin: _along_axis(
-        x, 0, size, axis, mode, cval, origin
+    "minimum_filter1d": lambda x, size, axis, mode, cval, origin: _chosen(
+        x, 0, np.ones(size, bool), mode, cval, origin, (axis,)
     ),
     "map_coordinates": lambda x, coordinates, order, mode, cval, prefilter: _interpolated(
         x, list(array_of(coordinates)), order, mode, cval, prefilter

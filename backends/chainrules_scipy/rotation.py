@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import transform as native
 
+import chainrules_scipy.interpolate  # noqa: F401  # pyright: ignore[reportUnusedImport]  # its PPoly
 from chainrules_py import ignore_derivatives
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer
@@ -118,12 +119,9 @@ def _reduce(quat: Any, left: Any = None, right: Any = None) -> Any:
     """
     groups = [None if g is None else native.Rotation.from_quat(g) for g in (left, right)]
     _, *chosen = native.Rotation.from_quat(readable(quat)).reduce(*groups, return_indices=True)
-    reduced, compose = quat, followed(private("compose_quat"))
-    if left is not None:
-        reduced = compose(left[chosen[0]], reduced)
-    if right is not None:
-        reduced = compose(reduced, right[chosen[1]])
-    return reduced, *chosen
+    compose = followed(private("compose_quat"))
+    reduced = quat if left is None else compose(left[chosen[0]], quat)
+    return reduced if right is None else compose(reduced, right[chosen[1]]), *chosen
 
 
 with_shortcuts(native.Rotation.__pow__)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import ops as v
+from chainrules_py import register_structure
 from chainrules_py.extend import Tracer, advise, closed, shortcuts, untraced
 from chainrules_scipy._private import helper_name, is_numpy
 from chainrules_scipy.composites_and_operand_conversions import (
@@ -108,14 +109,17 @@ def _made(native: Callable[..., Any]) -> Callable[..., Any]:
             y
             if model is None or y.dtype.kind not in "fc"
             else np.zeros(y.shape, y.dtype, like=model) + y
+            if y.ndim
+            else v.reshape(np.zeros(1, y.dtype, like=model) + y, shape=())  # a sum is a number
         )
 
     return made
 
 
 def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
-    if isinstance(fill_value, Tracer):
-        fill_value = array_of(fill_value, floating=False)
+    fill_value = (
+        array_of(fill_value, floating=False) if isinstance(fill_value, Tracer) else fill_value
+    )
     y = _made(np.zeros)(
         shape, dtype or np.result_type(getattr(fill_value, "dtype", type(fill_value)))
     )
@@ -125,9 +129,13 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
 
 def _divided(x: Any, y: Any, /, out: Any = None, where: Any = True) -> Any:
     """Divide where a condition holds; elsewhere return the elements of ``out``."""
-    if next(traced((x, y, out)), None) is None:
-        return np.divide(x, y, out=out, where=where)
-    return x / y if out is None else np.where(where, x / np.where(where, y, 1.0), out)
+    return (
+        np.divide(x, y, out=out, where=where)
+        if next(traced((x, y, out)), None) is None
+        else x / y
+        if out is None
+        else np.where(where, x / np.where(where, y, 1.0), out)
+    )
 
 
 class _Joined:
@@ -261,6 +269,9 @@ INSTEAD: dict[Any, Any] = {
         _WINDOWS if isinstance(x, Tracer) else _made(_WINDOWS)
     )(x, *args, **options),
     np.real: lambda x: array_of(x).real + 0.0 if isinstance(x, Tracer) else np.real(x),
+    np.pad: lambda x, *widths, **how: np.pad(  # a plain image takes a traced value around it
+        x if next(traced(how), None) is None else x + _made(np.zeros)((), x.dtype), *widths, **how
+    ),
     np.divide: _divided,
     np.full: _full,
     np.clip: lambda x, /, min=None, max=None, **_: np.clip(x, min, max),  # noqa: A006 - their names
@@ -465,6 +476,30 @@ def _plainly(made: Any, /, *_: Any, **__: Any) -> Any:
     return object.__new__(made.make if isinstance(made, _Class) else made)
 
 
+@functools.cache
+def _result(cls: Any) -> _Class:
+    """Return a class of results that compute an interval later, from traced values too.
+
+    The copies make instances of a subclass; those that leave the differentiation are SciPy's own.
+    """
+    methods: dict[str, Any] = {
+        name: _entry(followed(original(getattr(cls, name))))
+        for name in ("__init__", "confidence_interval")
+    }
+    made = type(cls.__name__, (cls,), methods | {"__module__": cls.__module__})
+
+    def rebuilt(x: Any, values: Any) -> Any:
+        new: Any = tuple.__new__(cls, values[: len(x)])
+        vars(new).update(zip(vars(x), values[len(x) :], strict=True))
+        return new
+
+    register_structure(made, lambda x: [*enumerate(x), *vars(x).items()], rebuilt, hollow=True)
+    return _Class(
+        lambda x: isinstance(x, cls),
+        lambda *xs, **how: (cls if next(traced((xs, how)), None) is None else made)(*xs, **how),
+    )
+
+
 class _Names(dict[str, Any]):
     """The names of a module as copies see them; each is looked up when it is first used."""
 
@@ -493,6 +528,12 @@ class _Names(dict[str, Any]):
             return _module(value)
         if value in _classes:  # pyright: ignore[reportUnnecessaryContains]
             return _Class(lambda x: isinstance(x, value), followed_class(value), __new__=_plainly)
+        if (
+            isinstance(value, type)
+            and issubclass(value, tuple)
+            and hasattr(value, "confidence_interval")
+        ):
+            return _result(value)
         if isinstance(value, FunctionType) and value.__globals__["__name__"].startswith("scipy."):
             own = value.__globals__ is self.theirs
             return (self if own else _names(value.__globals__)).copied(value)

@@ -51,6 +51,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
     array_of,
     nested,
+    of_precision,
     readable,
     reject,
 )
@@ -218,10 +219,17 @@ def _by_values(operation: Primitive[..., Any], place: int) -> Partial:
     """Return the partial in an operand without a formula, from values around it."""
 
     def slope(y: Any, *xs: Any) -> Any:
+        xs = tuple([of_precision(x, np.dtype(float)) for x in xs])  # as differences cancel
         if not isinstance(y, tuple):
-            return around(operation, place, *xs)
+            return of_precision(around(operation, place, *xs), getattr(y, "dtype", None))
         return tuple(
-            [around(lambda *at, k=k: operation(*at)[k], place, *xs) for k in range(len(y))]
+            [
+                of_precision(
+                    around(lambda *at, k=k: operation(*at)[k], place, *xs),
+                    getattr(part, "dtype", None),
+                )
+                for k, part in enumerate(y)
+            ]
         )
 
     return slope
@@ -304,15 +312,11 @@ def _carlson(powers: tuple[float, ...], *xs: Any) -> Any:
     if sum(powers) == 2.5:
         ascending = sorted(zip(powers, xs, strict=True), key=lambda pair: pair[0])
         return u.elliprd(*[x for p, x in ascending for _ in range(round(2 * p))][:3]) / 1.5
-    scale = sum(xs) / len(xs)
-
-    def element(t: Any) -> Any:
-        y = 1.0
-        for p, x in zip(powers, xs, strict=True):
-            y = y * v.pow(t + x, -p)
-        return y
-
-    return half_line(element, scale, WIDE)
+    return half_line(
+        lambda t: math.prod(v.pow(t + x, -p) for p, x in zip(powers, xs, strict=True)),
+        sum(xs) / len(xs),
+        WIDE,
+    )
 
 
 def _slope(factor: float, powers: tuple[float, ...], place: int) -> Any:
@@ -391,8 +395,7 @@ def _if_turned(turns: Any, m: Any) -> Any:
 
 
 def _delta(phi: Any, m: Any) -> Any:
-    s = v.sin(phi)
-    return v.sqrt(1 - m * s * s)
+    return v.sqrt(1 - m * v.square(v.sin(phi)))
 
 
 def _jacobi_in_modulus(y: Any, _u: Any, m: Any) -> Any:
@@ -470,8 +473,11 @@ def bdtrc(k: Any, n: Any, p: Any) -> Any:
     """Compute the complement of `bdtr`; 0 where k is n."""
     k, n = _whole(k), cut(n)
     some = v.logical_and(v.less(k, n), k >= 0)
-    inside = v.betainc(v.where(some, k, 0.0) + 1, v.where(some, n - k, 1.0), p)
-    return v.where(some, inside, v.where(k < 0, 1.0, 0.0))
+    return v.where(
+        some,
+        v.betainc(v.where(some, k, 0.0) + 1, v.where(some, n - k, 1.0), p),
+        v.where(k < 0, 1.0, 0.0),
+    )
 
 
 def _student_density(df: Any, t: Any) -> Any:
@@ -556,9 +562,8 @@ def _tukey_shape(p: Any, lam: Any) -> Any:
     """Differentiate (p^λ - (1 - p)^λ) / λ in λ; about λ = 0 by its series."""
     a, b = v.log(p), v.log1p(-p)
     near = v.abs(lam) < 1e-3
-    s = v.where(near, lam, 0.0)
+    s, m = v.where(near, lam, 0.0), v.where(near, 1.0, lam)
     small = sum((a**k - b**k) * s ** (k - 2) * (k - 1) / math.factorial(k) for k in range(2, 8))
-    m = v.where(near, 1.0, lam)
     up, down = v.exp(m * a), v.exp(m * b)
     return v.where(near, small, (up * a - down * b) / m - (up - down) / (m * m))
 
@@ -582,16 +587,21 @@ def kolmogorov_slope(y: Any) -> Any:
     tail = sum(
         -8 * (-1) ** (k - 1) * k * k * far * v.exp(-2.0 * k * k * far * far) for k in range(1, 8)
     )
-    head = 0.0
-    for k in (1, 3, 5, 7):
-        c = (k * math.pi) ** 2 / 8
-        head = head + v.exp(-c / (near * near)) * (2 * c / near**4 - 1 / near**2)
+    head = sum(
+        v.exp(-c / (near * near)) * (2 * c / near**4 - 1 / near**2)
+        for c in [(k * math.pi) ** 2 / 8 for k in (1, 3, 5, 7)]
+    )
     return v.where(large, tail, v.where(y > 0.04, -_ROOT * head, 0.0))
 
 
 def _poch(y: Any, z: Any, m: Any) -> Any:
-    """Differentiate in z; where ψ has poles by the reflection 5.5.3 of 1 / Γ(z)."""
-    left = (z <= 0) & v.equal(z, v.round(z)) & ((z + m > 0) | v.not_equal(m, v.round(m)))
+    """Differentiate in z; beside the poles of ψ by the reflection 5.5.3 of 1 / Γ(z)."""
+    gap = v.abs(z - v.round(z))
+    left = (
+        ((z < 0.01) & (gap < 0.01) & (gap < v.abs(m)))
+        & ((z > -170) | v.equal(gap, 0))
+        & ((z + m > 0) | v.not_equal(m, v.round(m)))
+    )
     a, b = v.where(left, z, 0.25), v.where(left, z + m, 1.0)
     turned = v.cos(math.pi * a) - v.sin(math.pi * a) / math.pi * v.digamma(1 - a)
     mirrored = v.gamma(b) * v.gamma(1 - a) * turned + v.where(left, y, 0.0) * v.digamma(b)
@@ -691,7 +701,17 @@ _PARTIALS: dict[str, list[Any]] = {
         ),
     ],
     # Functions of one and of two operands.
-    "ndtri_exp y": [lambda x, y: _ROOT * v.exp(y + 0.5 * x * x)],
+    # Far to the left, y and x²/2 would cancel.
+    "ndtri_exp y": [
+        lambda x, y: (
+            _ROOT
+            * v.where(
+                x < 0,
+                0.5 * v.erfcx(v.where(x < 0, x, 0.0) / -math.sqrt(2)),
+                v.exp(v.where(x < 0, 0.0, y) + 0.5 * v.where(x < 0, 0.0, x) ** 2),
+            )
+        )
+    ],
     "tklmbda x lmbda": [
         _in_support(lambda p, _: v.ones_like(p)),
         _in_support(lambda p, lmbda: -_tukey_shape(p, lmbda)),
@@ -934,6 +954,13 @@ def _struve_part(order: Any, x: Any) -> Any:
     return v.pow(0.5 * x, order) * v.rgamma(order + 1.5) / math.sqrt(math.pi)
 
 
+def _struve_below(operation: Any, sign: int, order: Any, x: Any) -> Any:
+    """Compute the function of order ν - 1; that of order -1 by 11.4.23, as its slope cancels."""
+    zero = v.equal(order, 0)
+    y = operation(v.where(zero, 1, order - 1), x)
+    return v.where(zero, 2 / math.pi + sign * y, y)
+
+
 def _expn(n: Any, x: Any) -> Any:
     """Differentiate by 8.19.13; at n = 0, the function is exp(-x) / x."""
     zero = n == 0
@@ -960,8 +987,9 @@ def _legendre(n: Any, x: Any) -> Any:
 
 def _chebyu(_y: Any, n: Any, x: Any) -> Any:
     """Compute 2 C(n - 1, 2); where it overflows, differentiate sin((n + 1) θ) / sin θ."""
-    by_c = _factor(n, 2.0) * u.eval_gegenbauer(_lower(_mirrored(n, 2)), 2.0, x)
-    by_c = v.where(n < 0, -1.0, 1.0) * by_c
+    by_c = v.where(n < 0, -1.0, 1.0) * (
+        _factor(n, 2.0) * u.eval_gegenbauer(_lower(_mirrored(n, 2)), 2.0, x)
+    )
     known = v.logical_or(v.isfinite(by_c), v.abs(x) >= 1)
     inside = v.where(known, 0.5, x)
     turn, sine = (n + 1) * v.acos(inside), v.sqrt(1 - inside * inside)
@@ -1037,12 +1065,15 @@ _REAL: dict[str, list[Any]] = {
     ],
     "struve v x": [
         None,
-        lambda _y, v_, x: 0.5 * (u.struve(v_ - 1, x) - u.struve(v_ + 1, x) + _struve_part(v_, x)),
+        lambda _y, v_, x: (
+            0.5 * (_struve_below(u.struve, -1, v_, x) - u.struve(v_ + 1, x) + _struve_part(v_, x))
+        ),
     ],
     "modstruve v x": [
         None,
         lambda _y, v_, x: (
-            0.5 * (u.modstruve(v_ - 1, x) + u.modstruve(v_ + 1, x) + _struve_part(v_, x))
+            0.5
+            * (_struve_below(u.modstruve, 1, v_, x) + u.modstruve(v_ + 1, x) + _struve_part(v_, x))
         ),
     ],
     "jve v z": [None, lambda _y, v_, z: 0.5 * (u.jve(v_ - 1, z) - u.jve(v_ + 1, z))],

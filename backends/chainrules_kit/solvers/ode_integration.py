@@ -111,10 +111,8 @@ class Integration:
         self.tree = started(y0, t)
         self.times = [number(v.index(t, i)) for i in range(t.shape[0])]
         steps = [b - a for a, b in pairwise(self.times)]
-        if not (all(s > 0 for s in steps) or all(s < 0 for s in steps)):
-            raise ValueError(
-                "the times of odeint have to increase, or to decrease, from each to the next"
-            )
+        if not (all(s >= 0 for s in steps) or all(s <= 0 for s in steps)):
+            raise ValueError("the times of odeint have to increase, or to decrease, all the way")
         resolution = eps_of(self.tree.leaves)
         self.rtol = max(resolution**0.5 if rtol is None else rtol, 10 * resolution)
         self.atol = resolution**0.5 if atol is None else atol
@@ -139,7 +137,9 @@ class Integration:
             except (TypeError, IndexError) as error:
                 error.add_note("odeint calls f(y, t, *params): the state comes before the time")
                 raise
-            h = first_step(y, k, self.times, self._checked, self._error, self.method.order)
+            ends = self.times[0], self.times[-1]
+            how = self._checked, self._error, self.method.order
+            h = 0.0 if ends[0] == ends[1] else first_step(y, k, ends, *how)
             for a, b in pairwise(self.times):
                 y, k, h, fractions = self._advance(y, k, h, a, b)
                 states.append(y)
@@ -151,6 +151,8 @@ class Integration:
     ) -> tuple[Vector, Vector, float, tuple[float, ...]]:
         """Step from one output to the next; return the length of the next step as h."""
         method, t, fractions = self.method, a, [0.0]
+        if a == b:  # a step of no length, whose derivatives in both times are the rate
+            fractions.append(1.0)
         while t != b:
             # The last two steps have equal length, so that none is vanishingly short.
             rest = abs(b - t)

@@ -33,14 +33,17 @@ from chainrules_scipy.installation import original
 from chainrules_scipy.source_copies import beside, followed, instead_of
 from chainrules_scipy.stats.formulas import (
     CUMULATIVE,
+    ENDS,
     INTEGRATED,
     LOG_CUMULATIVE,
     LOG_DENSITIES,
     LOG_PROBABILITIES,
+    POWERS,
     by_logarithm,
     chosen,
     exponential,
     integrated,
+    log_of,
 )
 
 _Compute = Callable[..., Any]
@@ -152,7 +155,9 @@ def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
         return own(z, *shapes)
     if not (_is_own(dist, "_pdf") or _is_own(dist, "_logpdf")):
         reject(f"SciPy has the density of {dist.name} by differences, which have no derivative")
-    return dist._logpdf(z, *shapes)
+    if _is_own(dist, "_logpdf"):
+        return dist._logpdf(z, *shapes)
+    return log_of(dist._pdf(z, *shapes))
 
 
 def _general(dist: Any) -> Any:
@@ -179,6 +184,7 @@ def _named(method: Any, name: str, text: str) -> Any:
 
 
 def _density(name: str, compute: _Compute) -> Any:
+    @np.errstate(divide="ignore", invalid="ignore")  # as in SciPy's
     def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, x, args, options)
         inside = call.inside("_support_mask") & call.finite()
@@ -196,14 +202,24 @@ def _density(name: str, compute: _Compute) -> Any:
     return _named(method, name, f"Compute what ``rv_continuous.{name}`` does.")
 
 
+def _standardised(z: Any, scale: Any) -> Any:
+    """Divide by the scale; at 0 with derivative 0 in that, also if the slope is infinite."""
+    zero = truths(asked(z) == 0)
+    return v.where(zero, v.strong_multiply(z, 1 / scale), z / scale) if zero.any() else z / scale
+
+
 def _log_density_at(dist: Any, _: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
-    return _log_density(dist, (x - loc) / scale, *shapes) - v.log(scale)
+    z = _standardised(x - loc, scale)
+    y = _log_density(dist, z, *shapes) - v.log(scale)
+    at_zero = truths((asked(z) == 0) & np.isinf(asked(y)))
+    # The logarithm of a power p of x / scale has the derivative -p / scale, also at x = 0.
+    for b, p in POWERS[dist.name](z, *shapes)[0] if dist.name in POWERS and at_zero.any() else ():
+        y = y - v.where(at_zero & (asked(b) == 0), anchored(0.0, p * v.log(scale)), 0.0)
+    return y
 
 
 def _density_at(dist: Any, at_end: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
-    z = x - loc  # over the scale with derivative 0 in that at 0, also if the slope is infinite
-    zero = truths(asked(z) == 0)
-    z = v.where(zero, v.strong_multiply(z, 1 / scale), z / scale) if zero.any() else z / scale
+    z = _standardised(x - loc, scale)
     if _is_users(dist) and not _is_own(dist, "_logpdf"):  # no logarithm of 0 far out
         return dist._pdf(z, *shapes) / scale
     return exponential(
@@ -279,7 +295,8 @@ cdf, sf = _of_distribution("cdf", False), _of_distribution("sf", True)
 
 def _with_value(known: Any, y: Any) -> Any:
     """Return SciPy's value with the derivatives of a logarithm, where that is finite."""
-    return v.where(np.isfinite(asked(y)), anchored(known, y), y)
+    finite = np.isfinite(asked(y))
+    return v.where(finite, anchored(known, v.where(finite, y, 0.0)), y)
 
 
 def _log_of(name: str, probability: _Compute) -> Any:
@@ -292,7 +309,7 @@ def _log_of(name: str, probability: _Compute) -> Any:
                 known,
                 own((x - loc) / scale, *shapes)
                 if own
-                else v.log(probability(dist, x, *shapes, loc=loc, scale=scale)),
+                else log_of(probability(dist, x, *shapes, loc=loc, scale=scale)),
             )
 
         return call.computed(call.inside(), lambda: known, compute, array_of(known))
@@ -303,26 +320,44 @@ def _log_of(name: str, probability: _Compute) -> Any:
 logcdf, logsf = _log_of("logcdf", cdf), _log_of("logsf", sf)
 
 
+_GAUSS = [((1 + t) / 2, w / 2) for t, w in zip(*np.polynomial.legendre.leggauss(4), strict=True)]
+
+
 def _quantile(name: str, probability: _Compute, sign: int) -> Any:
+    def slope(dist: Any, x: Any, *shapes: Any, **place: Any) -> Any:
+        density = pdf(dist, x, *shapes, **place)
+        is_usable = np.all((asked(density) > 0) & np.isfinite(asked(density)))
+        refusal = f"{dist.name}.{name} has no derivative where the density is 0 or infinite"
+        return density if is_usable else reject(refusal)
+
     def method(dist: Any, q: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, q, args, options)
         p, known = asked(call.x), call.plainly(name)
         inside = truths((p >= 0) & (p <= 1) & np.isfinite(known) & call.valid & call.finite())
 
-        def compute(x: Any, q: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+        def between(x: Any, _: Any, q: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
             for _ in range(steps):  # Newton steps from the solution: each doubles the order
                 # SciPy's solution stays the value, also where it has few digits.
                 missing = anchored(0.0, q - probability(dist, x, *shapes, loc=loc, scale=scale))
-                density = pdf(dist, x, *shapes, loc=loc, scale=scale)
-                if not np.all((asked(density) > 0) & np.isfinite(asked(density))):
-                    reject(
-                        f"{dist.name}.{name} has no derivative where the density is 0 or infinite"
-                    )
-                x = x + sign * missing / density
+                x = x + sign * missing / slope(dist, x, *shapes, loc=loc, scale=scale)
             return x
 
+        def at_end(x: Any, is_low: Any, q: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+            """Move with the end; in q by the integral of the density from there on."""
+            ends = ENDS.get(dist.name) or functools.partial(followed(type(dist)._get_support), dist)
+            end: Any = np.where(is_low, *ends(*shapes))
+            gap = sign * anchored(0.0, q) / slope(dist, end, *shapes) if varies(q) else 0.0
+            for _ in range(steps - 1 if varies(q) else 0):
+                below = gap * sum(w * pdf(dist, end + t * gap, *shapes) for t, w in _GAUSS)
+                gap = gap + (sign * anchored(0.0, q) - below) / slope(dist, end + gap, *shapes)
+            return anchored(x, loc + scale * (end + gap))
+
         steps = nested(call.x, call.loc, call.scale, *call.shapes).bit_length()
-        return call.computed(inside, lambda: known, compute, array_of(known))
+        ends = method_of(dist, "support", *call.shapes, call.loc, call.scale)
+        compute = lambda x, low, high, *operands: chosen(
+            (x == low) | (x == high), at_end, between, x, x == low, *operands
+        )
+        return call.computed(inside, lambda: known, compute, *map(array_of, (known, *ends)))
 
     return _named(
         method, name, f"Compute what ``rv_continuous.{name}`` does: the inverse, by its equation."
@@ -335,7 +370,7 @@ isf = _quantile("isf", _of_distribution("sf", True, "_support_mask"), -1)
 
 
 def _of_counts(
-    dist: Any, k: Any, args: tuple[Any, ...], options: dict[str, Any], computed: Any, known: Any
+    name: str, dist: Any, k: Any, args: tuple[Any, ...], options: dict[str, Any], computed: Any
 ) -> Any:
     """Compute at the integers of the support; k and loc have no derivative."""
     refuse(dist)
@@ -347,7 +382,10 @@ def _of_counts(
     inside = truths((low <= k) & (k <= high) & (np.floor(k) == k) & dist._argcheck(*plain))
     compute = computed(LOG_PROBABILITIES.get(dist.name, dist._logpmf))
     return _where_inside(
-        inside, lambda: known(method_of(dist, "logpmf", k, *plain)), compute, (array_of(k), *shapes)
+        inside & np.isfinite(k),
+        lambda: method_of(dist, name, k, *plain),
+        compute,
+        (array_of(k), *shapes),
     )
 
 
@@ -356,7 +394,7 @@ def logpmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
 
     It has derivatives in the shapes: k and loc are integers.
     """
-    return _of_counts(dist, k, args, options, lambda f: f, lambda y: y)
+    return _of_counts("logpmf", dist, k, args, options, lambda f: f)
 
 
 def pmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
@@ -364,7 +402,7 @@ def pmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
     has_log = dist.name in LOG_PROBABILITIES or _is_own(dist, "_logpmf")
     # Else SciPy has the logarithm of the probability, whose slope overflows before that is 0.
     compute = lambda f: functools.partial(exponential, dist.name, f) if has_log else dist._pmf
-    return _of_counts(dist, k, args, options, compute, np.exp)
+    return _of_counts("pmf", dist, k, args, options, compute)
 
 
 _NUMBERS = 100_000
@@ -696,7 +734,7 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
         if not is_log:
             return y
         own = LOG_CUMULATIVE.get(f"{dist.name}.{name}")
-        log = v.log(y) if own is None else own(np.maximum(whole, low - 1), *map(array_of, shapes))
+        log = log_of(y) if own is None else own(np.maximum(whole, low - 1), *map(array_of, shapes))
         return _with_value(getattr(dist, name)(whole, *plain), log)
 
     return _named(method, name, f"Compute what ``rv_discrete.{name}`` does, in the parameters.")

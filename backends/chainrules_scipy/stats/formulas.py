@@ -17,7 +17,8 @@ import numpy as np
 import scipy.special as sc
 
 from chainrules_py import ops as v
-from chainrules_py.extend import WIDE, half_line
+from chainrules_py import primitive, scalar_rule
+from chainrules_py.extend import WIDE, half_line, untraced
 from chainrules_scipy.composites_and_operand_conversions import asked, readable, truths
 
 _Formula = Callable[..., Any]
@@ -40,6 +41,14 @@ def _some(x: Any, where: Any) -> Any:
     """Return one element of x at which a condition holds, as a constant."""
     known = np.broadcast_to(asked(x), np.broadcast_shapes(np.shape(x), where.shape))
     return known[np.broadcast_to(where, known.shape)][0]
+
+
+def log_of(y: Any) -> Any:
+    """Compute log(y) by a quotient near 1, as second derivatives of log(y) have 1 / y² in them."""
+    at = untraced(y)
+    # The least constant is one whose reciprocal is finite.
+    size = v.maximum(v.where((at > 0) & (at < math.inf), at, 1.0), 1e-300)
+    return v.log(y / size) + v.log(size)
 
 
 def ratio_log1p(u: Any) -> Any:
@@ -99,20 +108,14 @@ def pieces(low: _Formula, middle: _Formula, high: _Formula) -> _Formula:
 
 def _crystalball(x: Any, beta: Any, m: Any) -> Any:
     tail = m / beta / (m - 1) * np.exp(-beta * beta / 2)
-    norm = np.log(tail + math.sqrt(2 * math.pi) * sc.ndtr(beta))
-    return (
-        chosen(
-            asked(x) > -asked(beta),
-            lambda x, beta, m: -x * x / 2,
-            lambda x, beta, m: (
-                m * np.log(m / beta) - beta * beta / 2 - m * np.log(m / beta - beta - x)
-            ),
-            x,
-            beta,
-            m,
-        )
-        - norm
-    )
+    return chosen(
+        asked(x) > -asked(beta),
+        lambda x, beta, m: -x * x / 2,
+        lambda x, beta, m: m * np.log(m / beta) - beta * beta / 2 - m * np.log(m / beta - beta - x),
+        x,
+        beta,
+        m,
+    ) - np.log(tail + math.sqrt(2 * math.pi) * sc.ndtr(beta))
 
 
 def _dpareto_lognorm(x: Any, u: Any, s: Any, a: Any, b: Any) -> Any:
@@ -121,30 +124,15 @@ def _dpareto_lognorm(x: Any, u: Any, s: Any, a: Any, b: Any) -> Any:
     return np.log(a * b / (a + b)) - np.log(x) + _normal(z) + np.logaddexp(*mills)
 
 
-def _genextreme(x: Any, c: Any) -> Any:
-    t = x * ratio_log1p(-c * x)
-    return -np.exp(-t) - t - np.log1p(-c * x)
-
-
-def _genhalflogistic(x: Any, c: Any) -> Any:
-    t = -x * ratio_log1p(-c * x)
-    return math.log(2) + t - np.log1p(-c * x) - 2 * np.log1p(np.exp(t))
-
-
 def _genhyperbolic(x: Any, p: Any, a: Any, b: Any) -> Any:
     g, r = np.sqrt((a - b) * (a + b)), np.hypot(1, x)
-    norm = p * np.log(g) - (p - 0.5) * np.log(a) - _LOG_ROOT - _log_kv(p, g)
-    return norm + b * x + _log_kv(p - 0.5, a * r) + (p - 0.5) * np.log(r)
+    return (p * np.log(g) - (p - 0.5) * np.log(a) - _LOG_ROOT - _log_kv(p, g)) + (
+        b * x + _log_kv(p - 0.5, a * r) + (p - 0.5) * np.log(r)
+    )
 
 
 def _log_kv(p: Any, x: Any) -> Any:
     return np.log(sc.kve(p, x)) - x
-
-
-def _kappa4(x: Any, h: Any, k: Any) -> Any:
-    t = x * ratio_log1p(-k * x)
-    u = np.exp(-t)
-    return -t - np.log1p(-k * x) - (1 - h) * u * ratio_log1p(-h * u)
 
 
 def _pearson3(x: Any, skew: Any) -> Any:
@@ -161,14 +149,17 @@ def _pearson3(x: Any, skew: Any) -> Any:
 def _pearson3_near_normal(x: Any, skew: Any) -> Any:
     """Compute by Stirling's series, as gamma functions of 4 / skew² would cancel."""
     d = skew / 2
-    y = chosen(
-        asked(d * x) > -1,
-        lambda x, u: -x * x * gap_log1p(u) - np.log1p(u),
-        lambda x, _: -np.inf + 0 * x,
-        x,
-        d * x,
+    return (
+        chosen(
+            asked(d * x) > -1,
+            lambda x, u: -x * x * gap_log1p(u) - np.log1p(u),
+            lambda x, _: -np.inf + 0 * x,
+            x,
+            d * x,
+        )
+        - _LOG_ROOT
+        - d**2 * (1 / 12 - d**4 * (1 / 360 - d**4 / 1260))
     )
-    return y - _LOG_ROOT - d**2 * (1 / 12 - d**4 * (1 / 360 - d**4 / 1260))
 
 
 def _log_mass(a: Any, b: Any) -> Any:
@@ -180,16 +171,8 @@ def _log_mass(a: Any, b: Any) -> Any:
     return tall + np.log1p(-np.exp(short - tall))
 
 
-def _ncx2(x: Any, df: Any, nc: Any) -> Any:
-    order, r, s = 0.5 * df - 1, np.sqrt(nc * x), np.sqrt(x) - np.sqrt(nc)
-    return sc.xlogy(0.5 * order, x / nc) - s * s / 2 - math.log(2) + np.log(sc.ive(order, r))
-
-
-def _student(x: Any, df: Any) -> Any:
-    return -np.log(df) / 2 - sc.betaln(0.5, df / 2) - (df + 1) / 2 * np.log1p(x * x / df)
-
-
 LOG_DENSITIES: dict[str, _Formula] = {
+    "arcsine": lambda x: -math.log(math.pi) - (np.log(x) + np.log1p(-x)) / 2,
     "bradford": lambda x, c: -np.log(ratio_log1p(c)) - np.log1p(c * x),
     "burr": lambda x, c, d: (
         np.log(c * d)
@@ -213,8 +196,12 @@ LOG_DENSITIES: dict[str, _Formula] = {
         x,
         K,
     ),
-    "genextreme": _genextreme,
-    "genhalflogistic": _genhalflogistic,
+    "genextreme": lambda x, c: (
+        LOG_DENSITIES["gumbel_r"](x * ratio_log1p(-c * x)) - np.log1p(-c * x)
+    ),
+    "genhalflogistic": lambda x, c: (
+        math.log(2) + LOG_DENSITIES["logistic"](x * ratio_log1p(-c * x)) - np.log1p(-c * x)
+    ),
     # SciPy's has abs(x), without a derivative at 0.
     "genlogistic": lambda x, c: np.log(c) + c * sc.log_expit(x) + sc.log_expit(-x),
     "gennorm": lambda x, beta: (
@@ -229,17 +216,52 @@ LOG_DENSITIES: dict[str, _Formula] = {
         )
     ),
     "genhyperbolic": _genhyperbolic,
-    "kappa4": _kappa4,
-    "ncx2": _ncx2,
+    "gumbel_r": lambda x: -x - np.exp(-x),
+    "hypsecant": lambda x: math.log(2 / math.pi) - np.logaddexp(x, -x),
+    "invgamma": _of_positive(lambda x, a: -(a + 1) * np.log(x) - sc.gammaln(a) - 1 / x),
+    "johnsonsb": lambda x, a, b: chosen(
+        (asked(x) > 0) & (asked(x) < 1),
+        lambda x, a, b: log_of(b / (x * (1 - x)) * np.exp(_normal(a + b * sc.logit(x)))),
+        lambda x, *_: -np.inf + 0 * x,
+        x,
+        a,
+        b,
+    ),
+    "kappa4": lambda x, h, k: (
+        (1 - h) * LOG_CUMULATIVE["kappa4.logcdf"](x, h, k)
+        - x * ratio_log1p(-k * x)
+        - np.log1p(-k * x)
+    ),
+    "loglaplace": lambda x, c: np.log(c / 2) + sc.xlogy(np.where(asked(x) < 1, c, -c) - 1, x),
+    "ncx2": lambda x, df, nc: chosen(
+        asked(x) > 0,
+        lambda x, df, nc: (
+            sc.xlogy(0.25 * df - 0.5, x / nc)
+            - (np.sqrt(x) - np.sqrt(nc)) ** 2 / 2
+            - math.log(2)
+            + np.log(sc.ive(0.5 * df - 1, np.sqrt(nc * x)))
+        ),
+        lambda x, df, nc: (  # two terms of the series 10.25.2 of the Bessel function
+            sc.xlogy(0.5 * df - 1, x)
+            + ((nc / df - 1) * x - nc - df * math.log(2)) / 2
+            - sc.gammaln(0.5 * df)
+        ),
+        x,
+        df,
+        nc,
+    ),
     "trapezoid": lambda x, c, d: (
         np.log(2 / (d - c + 1))
         + pieces(
-            lambda x, c, _: np.log(x / c),
+            lambda x, c, _: np.log(x) - np.log(c),
             lambda x, _c, _d: 0 * x,
-            lambda x, _, d: np.log((1 - x) / (1 - d)),
+            lambda x, _, d: np.log1p(-x) - np.log1p(-d),
         )(x, c, d)
     ),
     "cauchy": lambda x: -math.log(math.pi) - np.log1p(x * x),
+    "exponweib": lambda x, a, c: (
+        np.log(a * c) + (a - 1) * np.log(sc.exprel(-(x**c))) + sc.xlogy(a * c - 1, x) - x**c
+    ),
     "fisk": lambda x, c: LOG_DENSITIES["burr"](x, c, 1.0),
     "cosine": lambda x: np.log1p(np.cos(x)) - math.log(2 * math.pi),
     "genpareto": lambda x, c: -(c + 1) * x * ratio_log1p(c * x),
@@ -258,9 +280,17 @@ LOG_DENSITIES: dict[str, _Formula] = {
     "kstwobign": _kstwobign,
     # SciPy's is -abs(x) - 2 log1p(exp(-abs(x))), without a second derivative at 0.
     "logistic": lambda x: sc.log_expit(x) + sc.log_expit(-x),
-    "rice": lambda x, b: np.log(x * np.exp(-(x - b) * (x - b) / 2) * i0e(x * b)),
+    "rice": lambda x, b: np.log(x) + log_of(np.exp(-(x - b) * (x - b) / 2) * i0e(x * b)),
     "skewnorm": lambda x, a: math.log(2) + _normal(x) + sc.log_ndtr(a * x),
-    "t": lambda x, df: chosen(np.isinf(asked(df)), lambda x, df: _normal(x), _student, x, df),
+    "t": lambda x, df: chosen(
+        np.isinf(asked(df)),
+        lambda x, df: _normal(x),
+        lambda x, df: (
+            -np.log(df) / 2 - sc.betaln(0.5, df / 2) - (df + 1) / 2 * np.log1p(x * x / df)
+        ),
+        x,
+        df,
+    ),
     "triang": lambda x, c: LOG_DENSITIES["trapezoid"](x, c, c),
     "truncnorm": lambda x, a, b: _normal(x) - _log_mass(a, b),
     "vonmises": lambda x, k: k * sc.cosm1(x) - np.log(2 * np.pi) - np.log(i0e(k)),
@@ -274,7 +304,7 @@ LOG_DENSITIES: dict[str, _Formula] = {
 def _crystalball_below(x: Any, beta: Any, m: Any) -> Any:
     edge, root = np.exp(-beta * beta / 2), math.sqrt(2 * math.pi)
     tail = m / beta / (m - 1) * edge
-    body = chosen(
+    return chosen(
         asked(x) > -asked(beta),
         lambda x, beta, m: tail + root * (sc.ndtr(x) - sc.ndtr(-beta)),
         lambda x, beta, m: (
@@ -283,8 +313,7 @@ def _crystalball_below(x: Any, beta: Any, m: Any) -> Any:
         x,
         beta,
         m,
-    )
-    return body / (tail + root * sc.ndtr(beta))
+    ) / (tail + root * sc.ndtr(beta))
 
 
 def _pearson3_below(x: Any, skew: Any) -> Any:
@@ -299,24 +328,34 @@ def _pearson3_below(x: Any, skew: Any) -> Any:
     )
 
 
-def _gennorm_below(x: Any, beta: Any) -> Any:
-    """Compute by the incomplete gamma function of ``abs(x) ** beta``, at 0 by the density."""
-    middle = asked(x) == 0
-    there = chosen(
-        ~middle,
-        lambda x, beta: 0.5 * np.sign(asked(x)) * sc.gammainc(1 / beta, abs(x) ** beta),
-        lambda x, beta: x / (2 * sc.gamma(1 + 1 / beta)),
-        x,
-        beta,
-    )
-    return 0.5 + there
+@primitive
+def _skewnorm_below(x: Any, a: Any, /) -> Any:
+    """Compute by Owen's function; the derivative of this difference cancels on the left."""
+    return v.ndtr(x) - 2 * v.owens_t(x, a)
+
+
+scalar_rule(
+    _skewnorm_below,
+    lambda _y, x, a: 2 * v.exp(_normal(x) + v.log_ndtr(a * x)),
+    lambda _y, x, a: -v.exp(-0.5 * x * x * (1 + a * a)) / (math.pi * (1 + a * a)),
+)
 
 
 CUMULATIVE: dict[str, _Formula] = {
     "bradford": lambda x, c: x * ratio_log1p(c * x) / ratio_log1p(c),
     "crystalball": _crystalball_below,
     "exponnorm": lambda x, K: sc.ndtr(x) - K * np.exp(LOG_DENSITIES["exponnorm"](x, K)),
-    "gennorm": _gennorm_below,
+    # At 0 by the density.
+    "gennorm": lambda x, beta: (
+        0.5
+        + chosen(
+            asked(x) != 0,
+            lambda x, beta: 0.5 * np.sign(asked(x)) * sc.gammainc(1 / beta, abs(x) ** beta),
+            lambda x, beta: x / (2 * sc.gamma(1 + 1 / beta)),
+            x,
+            beta,
+        )
+    ),
     "trapezoid": lambda x, c, d: (
         2
         / (d - c + 1)
@@ -368,7 +407,7 @@ CUMULATIVE: dict[str, _Formula] = {
         lambda x: -sc.betainc(1.5, 1.5, (1 - x) / 2),
         x,
     ),
-    "skewnorm": lambda x, a: sc.ndtr(x) - 2 * sc.owens_t(x, a),
+    "skewnorm": _skewnorm_below,
     "triang": lambda x, c: CUMULATIVE["trapezoid"](x, c, c),
     "truncpareto": lambda x, b, c: (
         (np.log(x) * sc.exprel(-b * np.log(x))) / (np.log(c) * sc.exprel(-b * np.log(c)))
@@ -433,6 +472,16 @@ LOG_CUMULATIVE: dict[str, _Formula] = {
     "invgauss.logsf": lambda x, mu: _invgauss_log(x, mu, -1),
     "kappa3.logcdf": lambda x, a: -np.log1p(a * x**-a) / a,
     "kappa4.logcdf": _kappa4_log,
+    "laplace.logcdf": lambda x: LOG_CUMULATIVE["laplace_asymmetric.logsf"](-x, 1.0),
+    "laplace.logsf": lambda x: LOG_CUMULATIVE["laplace_asymmetric.logsf"](x, 1.0),
+    "laplace_asymmetric.logcdf": lambda x, k: LOG_CUMULATIVE["laplace_asymmetric.logsf"](-x, 1 / k),
+    "laplace_asymmetric.logsf": lambda x, k: chosen(
+        asked(x) > 0,
+        lambda x, k: -k * x - np.log1p(k * k),
+        lambda x, k: np.log1p(-np.exp(x / k) / (1 + 1 / (k * k))),
+        x,
+        k,
+    ),
     "logistic.logcdf": sc.log_expit,
     "logistic.logsf": lambda x: sc.log_expit(-x),
     "lognorm.logcdf": lambda x, s: sc.log_ndtr(np.log(x) / s),
@@ -499,6 +548,21 @@ def integrated(density: Any, ends: Any, below: Any, width: Any, z: Any, *shapes:
     )
 
 
+# Ends of the support, where SciPy has them of plain numbers; an infinite one may be any number.
+ENDS: dict[str, _Formula] = {
+    "kappa4": lambda h, k: (
+        chosen(
+            asked(h) > 0,
+            lambda h, k: np.log(h) * sc.exprel(-k * np.log(h)),
+            lambda _, k: 1 / k,
+            h,
+            k,
+        ),
+        chosen(asked(k) > 0, lambda k: 1 / k, lambda k: 0 * k, k),
+    ),
+}
+
+
 def _skellam(k: Any, mu1: Any, mu2: Any) -> Any:
     """Compute by the modified Bessel function of an integer order."""
     k = readable(k)
@@ -519,15 +583,8 @@ def _zipfian(k: Any, a: Any, n: Any) -> Any:
 def _nchypergeom_fisher(k: Any, M: Any, n: Any, N: Any, odds: Any) -> Any:
     """Compute by binomial coefficients, which are constant, and powers of the odds."""
     of, kinds, drawn = (np.asarray(readable(x)) for x in (M, n, N))
-
-    def ways(k: Any, of: Any, kinds: Any, drawn: Any) -> Any:
-        """Return the logarithm of the number of ways to draw k of their kind."""
-        some = [
-            sc.gammaln(all_ + 1) - sc.gammaln(part + 1) - sc.gammaln(all_ - part + 1)
-            for all_, part in ((kinds, k), (of - kinds, drawn - k))
-        ]
-        return some[0] + some[1]
-
+    # The logarithm of the number of ways to draw k of their kind.
+    ways: _Formula = lambda k, of, kinds, drawn: _ways(kinds, k) + _ways(of - kinds, drawn - k)
     numbers = np.arange(int(np.max(drawn)) + 1)
     wide = [x[..., None] for x in (of, kinds, drawn)]
     possible = (numbers >= wide[2] - wide[0] + wide[1]) & (numbers <= np.minimum(*wide[1:]))
@@ -592,8 +649,7 @@ def exponential(
         return by_log(x, *shapes)
     with np.errstate(all="ignore"):
         least, rest = functools.reduce(np.minimum, [b for b, _ in powers]), of_rest()
-    near = least < _NEAR
-    near = near & (np.abs(rest) < _MODERATE) | (least == 0) & (rest > -math.inf)
+    near = (least < _NEAR) & (np.abs(rest) < _MODERATE) | (least == 0) & (rest > -math.inf)
     flat = truths((least == 0) & ~(rest > -math.inf))
     if not flat.any():
         return chosen(near, by_powers, by_log, x, *shapes)
@@ -662,6 +718,7 @@ POWERS: dict[str, Callable[..., Powers]] = {
     "gamma": lambda x, a: (((x, a - 1),), lambda: -x - sc.gammaln(a)),
     "erlang": lambda x, a: POWERS["gamma"](x, a),  # noqa: PLW0108 - the table is being made
     "dgamma": lambda x, a: _with(POWERS["gamma"](abs(x), a), lambda rest: rest - _LOG_2),
+    "arcsine": lambda x: POWERS["beta"](x, 0.5, 0.5),
     "beta": lambda x, a, b: (((x, a - 1), (1 - x, b - 1)), lambda: -sc.betaln(a, b)),
     "gausshyper": lambda x, a, b, c, z: _with(
         POWERS["beta"](x, a, b),

@@ -142,6 +142,38 @@ def test_operands_of_very_different_sizes(name: str):
         np.testing.assert_allclose(found, truth, rtol=rtol, err_msg=f"{xs}, {k}")
 
 
+CANCELLING: dict[str, tuple[Any, Any, float]] = {
+    "ndtri_exp": (
+        special.ndtri_exp,
+        lambda y: mp.findroot(lambda x: mp.log(mp.ncdf(x)) - y, -mp.sqrt(-2 * y)),
+        -1e8,
+    ),
+    "struve": (lambda x: special.struve(0, x), lambda x: mp.struveh(0, x), 1e-16),
+    "modstruve": (lambda x: special.modstruve(0, x), lambda x: mp.struvel(0, x), 1e-16),
+    "ellipkm1": (special.ellipkm1, lambda p: mp.ellipk(1 - p), 1e-17),
+    "poch, at 0": (
+        lambda z: special.poch(z, 2.5),
+        lambda z: mp.gamma(z + 2.5) * mp.rgamma(z),
+        1e-16,
+    ),
+    "poch, at -1": (
+        lambda z: special.poch(z, 2.5),
+        lambda z: mp.gamma(z + 2.5) * mp.rgamma(z),
+        -1 + 1e-10,
+    ),
+}
+"""Functions, the same ones by mpmath, and points where formulas of their slopes cancel."""
+
+
+@pytest.mark.parametrize("name", CANCELLING)
+def test_first_and_second_derivatives_where_formulas_of_slopes_cancel(name: str):
+    f, exact, x = CANCELLING[name]
+    with mp.workdps(50):
+        at = mp.mpf(x)
+        truth = [float(mp.diff(exact, at, n, h=abs(at) * mp.mpf(10) ** -14)) for n in (1, 2)]
+    np.testing.assert_allclose([grad(f)(x), grad(grad(f))(x)], truth, rtol=1e-12)
+
+
 @pytest.mark.parametrize("other", [1e-5, 2.0, 1e5])
 def test_agm_beside_zero_is_constant_in_the_other_operand(other):
     assert grad(special.agm, (0, 1))(other, 0.0) == (0.0, np.inf)

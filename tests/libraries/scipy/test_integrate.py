@@ -309,6 +309,23 @@ def test_times_that_contain_a_start_that_varies(start):
             np.testing.assert_allclose(second, np.sum(bend), rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "solution",
+    [
+        lambda a, b, y: ours.solve_ivp(lambda t, y: -2 * t * y, (a, b), y).y[0, -1],
+        lambda a, b, y: ours.odeint(lambda y, t: -2 * t * y, y, np.stack([a, a, b, b]))[-1, 0],
+    ],
+)
+@pytest.mark.parametrize("length", [0.0, 0.5])
+def test_an_interval_without_length(solution, length):
+    a, b, y = 0.7, 0.7 + length, np.array([2.0])
+    last = y[0] * np.exp(a**2 - b**2)
+    known = 2 * a * last, -2 * b * last, [last / y[0]]
+    for found, slope in zip(grad(solution, argnums=(0, 1, 2))(a, b, y), known, strict=True):
+        np.testing.assert_allclose(found, slope, rtol=1e-5)
+
+
 def test_a_start_that_varies_before_an_event_that_ends():
     """What does not depend on the start had the derivative of an integration from a fixed one."""
 

@@ -10,12 +10,14 @@ import sys
 import numpy as np
 import pytest
 import scipy.interpolate as theirs
+from scipy.spatial import transform
 
 import chainrules_scipy
 import chainrules_scipy.interpolate as ours
 from chainrules_py import NotDifferentiableError
+from chainrules_scipy import rotation
 from chainrules_scipy.optimize import brentq
-from chainrules_tape import grad, hessian, value_and_grad
+from chainrules_tape import grad, hessian, jvp, value_and_grad
 from tests.libraries.scipy.same import check_same
 
 _rng = np.random.default_rng(3)
@@ -56,6 +58,32 @@ def test_cubic_polynomials(name, options):
     np.testing.assert_allclose(a.integrate(X[0], 1.0), b.integrate(X[0], 1.0), atol=1e-12)
     np.testing.assert_allclose(a.derivative()(T), b.derivative()(T), atol=1e-9)
     np.testing.assert_allclose(a.antiderivative()(T), b.antiderivative()(T), atol=1e-12)
+
+
+SINGLE = {
+    "CubicHermiteSpline": lambda m, x, y: m.CubicHermiteSpline(x, y, y * np.sin(x)),
+    "PchipInterpolator": lambda m, x, y: m.PchipInterpolator(x, y),
+    "Akima1DInterpolator": lambda m, x, y: m.Akima1DInterpolator(x, y, extrapolate=True),
+}
+
+
+@pytest.mark.parametrize("make", SINGLE.values(), ids=SINGLE)
+@pytest.mark.parametrize("at", [3.33, 33.3])
+def test_single_precision_is_interpolated_in_double(make, at):
+    x = np.array([0.49, 1.26, 2.06, 2.83, 3.38], np.float32)
+    y = np.array([102.0, 99.2, 99.6, 100.3, 100.8], np.float32)
+    y_dot, at = np.array([1, 2, 3, 1, 2], np.float32), np.float32(at)
+    found = jvp(lambda y: make(ours, x, y)(at), (y,), (y_dot,))[1]
+    up, down = (make(theirs, x, y + h * y_dot.astype(float))(at) for h in (1e-6, -1e-6))
+    np.testing.assert_allclose(found, (up - down) / 2e-6, rtol=1e-6)
+
+
+def test_a_spline_of_rotations_without_installing():
+    def turned(module, p):
+        spline = module.RotationSpline(np.arange(3.0), module.Rotation.from_rotvec(p))
+        return spline(0.5).as_rotvec()
+
+    check_same(*[functools.partial(turned, m) for m in (rotation, transform)], np.eye(3))
 
 
 def test_conditions_at_the_ends():

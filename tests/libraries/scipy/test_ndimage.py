@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.ndimage as theirs
@@ -56,6 +58,26 @@ def test_filters(mode):
     _same("gaussian_gradient_magnitude", X, 1.1, **given)
 
 
+WINDOWS = {
+    "maximum_filter": {},
+    "minimum_filter": {},
+    "grey_dilation": {},
+    "median_filter": {},
+    "rank_filter": {"rank": 2},
+    "percentile_filter": {"percentile": 30},
+    "generic_filter": {"function": lambda w: np.sum(w * w)},
+    "vectorized_filter": {"function": lambda w, axis: np.sum(w * w, axis=axis)},
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_the_value_outside_of_an_image_is_an_operand(name):
+    def filtered(library, c):
+        return getattr(library, name)(X, size=(2, 3), mode="constant", cval=c, **WINDOWS[name])
+
+    check_same(*[functools.partial(filtered, library) for library in (ours, theirs)], np.array(0.3))
+
+
 @pytest.mark.parametrize("order", range(6))
 @pytest.mark.parametrize("mode", ["reflect", "constant", "nearest", "mirror", "grid-wrap"])
 def test_interpolation(order, mode):
@@ -83,6 +105,19 @@ def test_forms():
         order=1,
         still=lambda k, x: k == 1 and np.arange(3)[:, None] == 2,
     )
+
+
+@pytest.mark.parametrize("x", [0.37, -0.37])
+@pytest.mark.parametrize(
+    "name, arguments",
+    [
+        *[(name, ()) for name in ("laplace", "uniform_filter")],
+        *[(f"gaussian_{name}", (1.0,)) for name in ("filter", "gradient_magnitude", "laplace")],
+        ("correlate", (np.array(1.3),)),
+    ],
+)
+def test_an_image_may_be_a_number(name, arguments, x):
+    _same(name, np.array(x), *arguments)
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,7 @@ EYE = np.eye(4, dtype=np.float32)
         (lambda x: scipy.linalg.lu(x), (np.zeros((0, 3, 3)), np.zeros((0, 2, 3)))),
         (lambda x: scipy.linalg.lstsq(x, np.ones(2))[1], (np.eye(2) * 1j,)),
         (lambda x: scipy.linalg.ldl(x), (np.zeros((0, 0)),)),
+        (lambda x: scipy.linalg.schur(x), (np.zeros((0, 0)),)),
     ],
 )
 def test_shapes_and_precision_of_few_elements(f, xs):
@@ -221,6 +222,22 @@ def test_distributions_keep_longer_floats(of, name):
     around = [getattr(getattr(scipy.stats, of), name)(x + s) for s in (step, -step)]
     slopes = (around[0] - around[1]) / (2 * step)
     np.testing.assert_allclose(pull(np.ones(2))[0], slopes, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "f, at",
+    [
+        (lambda a: scipy.special.pbwa(a, np.float32(1.7075)), 3.3064),
+        (lambda a: scipy.special.jve(a, np.float32(1.7075)), 3.3064),
+        (lambda a: scipy.special.besselpoly(np.float32(0.5), a, np.float32(2.0)), 1.3),
+    ],
+)
+def test_differences_in_a_parameter_of_single_precision(f, at):
+    """SciPy has these in single precision, in which the differences were NaN."""
+    at = np.float32(at)
+    found, known = (jvp(f, (x,), (type(x)(1.0),))[1] for x in (at, float(at)))
+    np.testing.assert_allclose(found, known, rtol=1e-6)
+    assert np.asarray(found).dtype == np.float32
 
 
 @pytest.mark.parametrize("of", ["expon", "uniform"])

@@ -342,6 +342,7 @@ TESTS = {
     "ttest_1samp": lambda s, x: s.ttest_1samp(x, 0.4),
     "ttest_ind": lambda s, x: s.ttest_ind(x, OTHER),
     "ttest_rel": lambda s, x: s.ttest_rel(x, OTHER),
+    "Welch": lambda s, x: s.ttest_ind(x, OTHER, equal_var=False),
     "pearsonr": lambda s, x: s.pearsonr(x, OTHER),
     "spearmanr": lambda s, x: s.spearmanr(x, OTHER),
     "linregress": lambda s, x: s.linregress(x, OTHER),
@@ -365,6 +366,10 @@ def test_whole_tests_of_samples(test):
     if hasattr(known, "confidence_interval"):
         np.testing.assert_allclose(value.confidence_interval(), known.confidence_interval())
     up, down = (test(scipy.stats, SAMPLE + h * way) for h in (1e-5, -1e-5))
+    if hasattr(known, "confidence_interval"):
+        slope = jvp(lambda x: f(x).confidence_interval().low, (SAMPLE,), (way,))[1]
+        near, far = (y.confidence_interval().low for y in (up, down))
+        np.testing.assert_allclose(slope, (near - far) / 2e-5, atol=1e-7)
     for name, x in [*enumerate(known), *vars(known).items()]:
         if _is_real(x):
             near, far = (y[name] if type(name) is int else getattr(y, name) for y in (up, down))

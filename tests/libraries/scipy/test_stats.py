@@ -192,6 +192,11 @@ def _inverse_gaussian(x, mu):
     return mpmath.log(upper - mpmath.exp(2 / mu) * mpmath.ncdf(-(1 + x / mu) / root))
 
 
+def _skewed(x):
+    owen = lambda t: mpmath.exp(-x * x * (1 + t * t) / 2) / (1 + t * t)
+    return mpmath.log(mpmath.ncdf(x) - mpmath.quad(owen, [0, 1, 4]) / mpmath.pi)
+
+
 LOG = mpmath.log
 FAR = {
     "genlogistic.logpdf": (
@@ -297,6 +302,47 @@ FAR = {
         lambda c: mpmath.gammainc(c, 0, mpmath.exp(-744.4), regularized=True),
         0.001,
     ),
+    "skewnorm.logcdf": (lambda x: stats.skewnorm.logcdf(x, 4.0), _skewed, -2.3),
+    "hypsecant.logpdf": (
+        lambda s: stats.hypsecant.logpdf(400.0, scale=s),
+        lambda s: -LOG(s * mpmath.pi * mpmath.cosh(400 / s)),
+        1.0,
+    ),
+    "laplace.logpdf": (
+        lambda s: stats.laplace.logpdf(400.0, scale=s),
+        lambda s: -400 / s - LOG(2 * s),
+        1.0,
+    ),
+    "rice.logpdf": (
+        lambda x: stats.rice.logpdf(x, 1.0),
+        lambda x: LOG(x * mpmath.besseli(0, x)) - (x * x + 1) / 2,
+        28.0,
+    ),
+    "halfnorm.logsf": (
+        stats.halfnorm.logsf,
+        lambda x: LOG(mpmath.erfc(x / mpmath.sqrt(2))),
+        27.0,
+    ),
+    "gamma.logcdf": (
+        lambda x: stats.gamma.logcdf(x, 2.5),
+        lambda x: LOG(mpmath.gammainc(2.5, 0, x, regularized=True)),
+        1e-70,
+    ),
+    "poisson.logsf": (
+        lambda m: stats.poisson.logsf(70, m),
+        lambda m: LOG(mpmath.gammainc(71, 0, m, regularized=True)),
+        0.01,
+    ),
+    "laplace_asymmetric.logsf": (
+        lambda k: stats.laplace_asymmetric.logsf(356.0, k),
+        lambda k: -356 * k - LOG(1 + k * k),
+        2.0,
+    ),
+    "laplace_asymmetric.logcdf": (
+        lambda x: stats.laplace_asymmetric.logcdf(x, 2.0),
+        lambda x: LOG(1 - mpmath.exp(-2 * x) / 5),
+        0.3,
+    ),
     "a mixture": (
         _at_800,
         lambda x: LOG(mpmath.exp(-x) / 4 + 1 / (2 * mpmath.pi * (1 + x * x))),
@@ -310,8 +356,8 @@ FAR = {
 def test_derivatives_far_out_and_where_a_formula_has_a_kink(name):
     f, exact, at = FAR[name]
     with mpmath.workdps(80):
-        known = [float(mpmath.diff(exact, mpmath.mpf(at), n)) for n in (0, 1, 2)]
-    found = f(at), grad(f)(at), grad(grad(f))(at)
+        known = [float(mpmath.diff(exact, mpmath.mpf(at), n)) for n in (0, 1, 2, 2)]
+    found = f(at), grad(f)(at), grad(grad(f))(at), jvp(grad(f), (at,), (1.0,))[1]
     cancels = {"wrapcauchy.cdf": 1e-12, "kappa3.logsf": 1e-12}  # of the second derivative
     np.testing.assert_allclose(found, known, rtol=1e-6, atol=cancels.get(name, 0.0))
 
@@ -476,6 +522,83 @@ def test_quantiles_by_nested_differentiations(name, method):
         np.testing.assert_allclose(mixed, truth, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method, q", [("ppf", 0.0), ("ppf", 1.0), ("isf", 1.0), ("ppf", 1e-20)])
+@pytest.mark.parametrize(
+    "name, shapes",
+    [
+        *[("truncnorm", (-1.1, 2.0)), ("anglit", ()), ("kappa3", (1.0,)), ("gamma", (2.0,))],
+        *[("halfgennorm", (0.67,)), ("kappa4", (0.5, 0.7)), ("kappa4", (-0.5, -0.7))],
+    ],
+)
+def test_quantiles_at_the_ends_of_the_support(name, shapes, method, q):
+    native, ours = (getattr(getattr(of, name), method) for of in (scipy.stats, stats))
+    xs, h = (*shapes, 0.3, 1.4), 1e-6
+    if not np.isfinite(native(q, *xs)) or (q == 1e-20 and name != "truncnorm"):
+        return
+    for i, way in enumerate(np.eye(len(xs))):
+        truth = (native(q, *(xs + h * way)) - native(q, *(xs - h * way))) / (2 * h)
+        pushed = jvp(lambda *xs: ours(q, *xs), xs, tuple(way))[1]
+        np.testing.assert_allclose([grad(ours, i + 1)(q, *xs), pushed], truth, rtol=1e-7, atol=1e-9)
+
+
+def test_quantiles_at_an_end_in_the_probability():
+    """Of the first order by the density, of the second one by differences of the first."""
+    f, h = lambda q, a, s: stats.truncnorm.ppf(q, a, 2.0, 0.3, s), 1e-5
+    slope = lambda a, s: 1 / scipy.stats.truncnorm.pdf(a, a, 2.0) * s
+    np.testing.assert_allclose(grad(f)(0.0, -1.1, 1.4), slope(-1.1, 1.4), rtol=1e-12)
+    truth = (slope(-1.1 + h, 1.4) - slope(-1.1 - h, 1.4)) / (2 * h)
+    assert grad(lambda a: grad(f)(0.0, a, 1.4))(-1.1) == pytest.approx(truth, rel=1e-7)
+    bend = (grad(f)(2 * h, -1.1, 1.4) - grad(f)(0.0, -1.1, 1.4)) / (2 * h)
+    assert grad(grad(f))(h, -1.1, 1.4) == pytest.approx(bend, rel=1e-5)
+    assert grad(grad(f))(0.0, -1.1, 1.4) == pytest.approx(bend, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "name, shapes",
+    [
+        *[("gamma", (2.0,)), ("rice", (0.77,)), ("triang", (0.16,)), ("exponweib", (2.9, 1.9))],
+        *[("ncx2", (21.0, 1.06)), ("loglaplace", (3.25,)), ("arcsine", ()), ("rayleigh", ())],
+    ],
+)
+def test_logarithms_of_densities_at_an_end(name, shapes):
+    """In both modes what they are beside it: infinite in the place, in all else differences."""
+    native, ours = getattr(scipy.stats, name), getattr(stats, name)
+    xs, h = (*shapes, 0.0, 1.4), 1e-6
+    f = lambda *xs: ours.logpdf(0.0, *xs)
+    for i in (*range(len(shapes)), len(shapes) + 1):
+        way = np.eye(len(xs))[i]
+        beside = lambda t, way=way: native.logpdf(1e-30, *(xs + t * way))
+        truth = (beside(h) - beside(-h)) / (2 * h)
+        found = grad(f, i)(*xs), jvp(f, xs, tuple(way))[1]
+        if np.isfinite(found[0]):
+            np.testing.assert_allclose(found, truth, rtol=1e-6)
+        else:  # the logarithm of the place itself
+            assert found[0] == found[1] == -np.inf
+            assert truth < -30
+    up = -np.inf if name == "arcsine" else np.inf
+    g = lambda x: ours.logpdf(x, *shapes)
+    assert grad(g)(0.0) == jvp(g, (0.0,), (1.0,))[1] == up
+
+
+@pytest.mark.filterwarnings("ignore")  # of a result that depends on nothing
+@pytest.mark.parametrize(
+    "f, slope",
+    [
+        (lambda p: stats.binom.logsf(5, 5, p), 0.0),
+        (lambda p: stats.poisson.logcdf(-1, p), 0.0),
+        (lambda b: stats.johnsonsb.logpdf(0.0, 4.3, b), 0.0),
+        (lambda b: stats.johnsonsb.logpdf(1.0, 4.3, b), 0.0),
+        (lambda a: stats.invgamma.logpdf(0.0, a), 0.0),
+        (lambda s: stats.rayleigh.logpdf(0.0, scale=s), -2 / 0.3),
+        (lambda m: stats.truncnorm.ppf(0.0, -1.0, 2.0, m), 1.0),
+    ],
+)
+def test_ends_raise_no_floating_point_error(f, slope):
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        assert grad(f)(0.3) == jvp(f, (0.3,), (1.0,))[1] == pytest.approx(slope)
+
+
 def test_counts_in_lists():
     """SciPy takes lists for k, and so do sums of probabilities."""
     for method in ("pmf", "logpmf", "cdf", "sf", "logcdf", "logsf"):
@@ -485,6 +608,16 @@ def test_counts_in_lists():
             value, slope = jvp(lambda mu, k=k, f=f: f(k, mu), (2.3,), (1.0,))
             np.testing.assert_array_equal(value, f(given, 2.3))
             np.testing.assert_array_equal(slope, jvp(lambda mu: f(given, mu), (2.3,), (1.0,))[1])  # noqa: B023
+
+
+@pytest.mark.filterwarnings("ignore")  # SciPy's own
+@pytest.mark.parametrize("method", ["pmf", "logpmf"])
+@pytest.mark.parametrize("name, p", [("geom", 0.5), ("dlaplace", 0.8), ("zipf", 2.5)])
+def test_probabilities_are_constant_at_infinity(name, p, method):
+    f = lambda p: getattr(getattr(stats, name), method)(np.inf, p)
+    known = getattr(getattr(scipy.stats, name), method)(np.inf, p)
+    assert jvp(f, (p,), (1.0,)) == (known, 0.0)
+    assert grad(f)(p) == 0.0
 
 
 @pytest.mark.parametrize("method", ["cdf", "sf"])

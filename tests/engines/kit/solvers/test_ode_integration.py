@@ -45,7 +45,7 @@ def test_what_cannot_be_done_is_said():
     with pytest.raises(ConvergenceError, match="too many steps"):
         odeint(lambda y, t: -1e4 * y, 1.0, np.array([0.0, 100.0]), max_steps=100)
     with pytest.raises(ValueError, match="increase, or to decrease"):
-        odeint(lambda y, t: y, 1.0, np.array([0.0, 1.0, 1.0]))
+        odeint(lambda y, t: y, 1.0, np.array([0.0, 1.0, 0.5]))
     with pytest.raises(ValueError, match="an array of shape"):
         odeint(lambda y, t: y, 1.0, [0.0, 1.0])
     with pytest.raises(ValueError, match="none of 'dopri5', 'bosh3'"):
