@@ -44,6 +44,7 @@ from chainrules_py.ops.indexing import place, stacked
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.find_tracers import untraced
+from chainrules_py.values.type_info import namespace_of
 
 __all__ = [
     "Index",
@@ -218,8 +219,10 @@ def added_to(x: Any, y: Any, index: Index) -> Any:
 
 def masked(mask: Any, x: Any, f: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     """Compute f elementwise where a mask is true, at 1 elsewhere; the result there is that of x."""
+    if not hasattr(mask, "shape"):
+        mask = namespace_of(type(untraced(x))).asarray(mask)
     return select(
-        mask, f(*[select(mask, y, 1) if getattr(y, "shape", ()) else y for y in operands]), x
+        mask, f(*[select(mask, y, True) if hasattr(y, "dtype") else y for y in operands]), x
     )
 
 

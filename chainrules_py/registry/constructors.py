@@ -561,7 +561,8 @@ def find_primal(
     if is_library(module):
         with suppress(RuleError):  # where it has no signature, or **keywords
             if getattr(sys.modules.get(module), short, None) is f:
-                write = f"{Primitive(f).__name__} = primitive({module}.{short}), and call that"
+                path = f"{module}.{short}".removeprefix("builtins.")
+                write = f"{Primitive(f).__name__} = primitive({path}), and call that"
     elif isinstance(f, (FunctionType, MethodType)) and short.isidentifier():
         write = f"@primitive above {name} ({where_defined(f)})"
     raise RuleError(

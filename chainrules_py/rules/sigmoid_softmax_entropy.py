@@ -41,12 +41,10 @@ from chainrules_py.ops import (
     square,
     strong_multiply,
     sum,
-    tanh,
     where,
     xlog1py,
     xlogy,
 )
-from chainrules_py.primitives.primitive import primitive
 from chainrules_py.registry.constructors import rule, scalar_rule
 from chainrules_py.rules.elementwise import cosine, unit
 from chainrules_py.rules.reductions import kept, weighted_sum
@@ -102,12 +100,6 @@ def less_share(y_bar, y, axis):
 
 
 # ---------------------------------------------------------------------------------- information
-
-
-@primitive
-def bell(y, x, /):
-    """Compute y (1 - y) for y = expit(x), where 1 - y cancels; its derivative is that in x."""
-    return y * expit(-x)
 
 
 def pseudo_huber_bend(delta, r):
@@ -195,7 +187,8 @@ for _operation, *_slopes in (
     scalar_rule(_operation, *_slopes, singular=True)  # pyright: ignore[reportArgumentType]
 
 for _operation, *_slopes in (
-    (expit, bell),
+    # Not y (1 - y), which cancels for y near 1.
+    (expit, lambda y, x: y * expit(-x)),
     (log_expit, lambda _y, x: expit(-x)),
     (
         huber,
@@ -213,8 +206,6 @@ for _operation, *_slopes in (
     (cosm1, lambda _y, x: -sin(x)),
 ):
     scalar_rule(_operation, *_slopes)  # pyright: ignore[reportArgumentType]
-
-scalar_rule(bell, None, lambda s, _y, x: -s * tanh(0.5 * x))
 
 for _operation, *_slopes in (
     # 0 where x is 0, even if y is 0 too: x / y is a strong product, which is 0 there.

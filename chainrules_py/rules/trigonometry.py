@@ -32,11 +32,9 @@ from chainrules_py.ops import (
     tanh,
     where,
 )
-from chainrules_py.primitives.primitive import primitive
 from chainrules_py.registry.constructors import scalar_rule
-from chainrules_py.rules.elementwise import over_root
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.type_info import finite_tests
+from chainrules_py.values.find_tracers import is_traced
 
 
 # On branch cuts, the sign of a zero part of x determines the side of the cut. Adding a number loses
@@ -51,20 +49,12 @@ def decreased(x):
     return negative(increased(negative(x))) if kind_of(x) == "complex" else x - 1
 
 
-# The next three functions have derivatives of their own: the product rule would cancel near 0.
-@primitive
-def below_square(x, /):
-    """Compute 1 - x² as a product, which is accurate near the end points."""
-    return (1 - x) * (1 + x)
-
-
-@primitive
-def below_circle(x, /):
+def below_circle(x):
     """Compute √(1 - x²) of a product, which is accurate near the end points."""
     # A product of complex numbers may lose the sign of a zero. JAX's root ignores it, and is that
     # of the upper side; there 1 - x is on the lower side, where the root is a conjugate.
     return (
-        sqrt(below_square(x))
+        sqrt((1 - x) * (1 + x))
         if kind_of(x) != "complex"
         else conj(sqrt(conj(increased(negative(x))))) * sqrt(increased(x))
     )
@@ -76,13 +66,14 @@ def across(a, y, x):
     return divide(divide(a, r), r)
 
 
-@primitive
-def squared_secant(y, x, /):
+def squared_secant(y, x):
     """1 / cosh² x = (e⁻ˣ (1 + y))², or the same of -x; not 1 - y², which is 0 where y rounds to 1.
 
-    The derivative in x is that with y = tanh x.
+    The sign of a traced x is constant, and 1 at 0, so that derivatives of any order are those of
+    one formula.
     """
-    if type(x) in finite_tests and kind_of(x) == "real":  # in plain arrays, in fewer passes
+    # An engine of no host, as tinygrad, has tensors without Python's abs.
+    if kind_of(x) == "real" and not is_traced(x) and hasattr(x, "__abs__"):
         secant = exp(-abs(x)) * (1.0 + abs(y))
     else:
         sign = copysign(1.0, real(x) if kind_of(x) == "complex" else x)
@@ -115,8 +106,6 @@ for _operation, *_slopes in (
     (sinh, lambda _y, x: cosh(x)),
     (cosh, lambda _y, x: sinh(x)),
     (tanh, squared_secant),
-    (squared_secant, None, lambda s, y, _x: -2 * y * s),
-    (below_square, lambda _y, x: -2 * x),
     (
         asinh,
         lambda _y, x: divide(1, hypot(1, x) if kind_of(x) == "real" else sqrt(increased(x * x))),
@@ -130,8 +119,7 @@ for _operation, *_slopes in (
     (acos, lambda _y, x: divide(-1, below_circle(x))),
     # Two roots, not the root of x² - 1: that has the other sign in the left half of the plane.
     (acosh, lambda _y, x: divide(1, sqrt(decreased(x)) * sqrt(increased(x)))),
-    (atanh, lambda _y, x: divide(1, below_square(x))),
-    (below_circle, lambda r, x: over_root(-x, r)),
+    (atanh, lambda _y, x: divide(1, (1 - x) * (1 + x))),
 ):
     scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")
 

@@ -252,11 +252,19 @@ def test_lines_to_write_name_the_result_unlike_the_operands():
     [
         (colorsys.rgb_to_hsv, "rgb_to_hsv = primitive(colorsys.rgb_to_hsv)"),
         (np.random.normal, "normal = primitive(numpy.random.normal)"),
+        (abs, "abs = primitive(abs)"),
         (max, "a function that calls it, with @primitive above"),
         (dgtsv, "a function that calls it, with @primitive above"),
         (functools.partial(np.sum, axis=0), "a function that calls it, with @primitive above"),
     ],
-    ids=["of Python", "of NumPy, bound", "without a signature", "in Fortran", "partial"],
+    ids=[
+        "of Python",
+        "of NumPy, bound",
+        "built in",
+        "without a signature",
+        "in Fortran",
+        "partial",
+    ],
 )
 def test_the_line_for_a_function_of_a_library_runs(f, write):
     with pytest.raises(RuleError) as error:

@@ -391,7 +391,9 @@ def test_writing_to_a_plain_array_says_what_to_write(f):
 
 
 @pytest.mark.parametrize("of", [lambda x: LINE, lambda x: x])
-@pytest.mark.parametrize("mask", [LINE > 1.0, np.stack([LINE < 2.0, LINE > 1.0]), False])
+@pytest.mark.parametrize(
+    "mask", [LINE > 1.0, np.stack([LINE < 2.0, LINE > 1.0]), 3 * [True, False], False]
+)
 def test_a_masked_result_keeps_the_other_numbers_of_its_array(of, mask):
     def f(x):
         y = x * np.full((2, 6), 3.0)
@@ -411,6 +413,8 @@ def test_a_division_that_leaves_out_zeros():
         return np.add(y, 1, out=y, where=np.array(3) > x)
 
     x = np.array([0.0, 0.5, 2.0, 4.0])
+    signs = lambda x: np.sum(x * np.invert(x > 1.0, out=np.zeros_like(x), where=x > 0.1))
+    assert value_and_grad(signs)(x)[0] == signs(x)
     for dtype in (np.float32, float):
         y, pull = vjp(f, x.astype(dtype))
         np.testing.assert_array_equal(y, f(x.astype(dtype)), strict=True)
