@@ -133,6 +133,21 @@ def test_what_does_not_invert_is_an_error(step, inverse, x):
         grad(lambda x: np.sum(1.0 * reversible(step, inverse, 4)(x)))(x)
 
 
+@pytest.mark.parametrize(
+    "start, there, back",
+    [
+        (1e9, lambda a: a + 1.0, lambda a: a - 1.0),
+        (0.0, lambda a: 1.0 / a, lambda a: 1.0 / a),  # infinite on the way
+    ],
+)
+def test_a_wrong_inverse_beside_large_numbers(start, there, back):
+    step = lambda s, k: (there(s[0]), s[1] ** 2)
+    wrong = lambda s, k: (back(s[0]), 1.1 * s[1] ** 0.5)
+    f = lambda x: np.sum(reversible(step, wrong, 3)((np.array([start]), x))[1])
+    with np.errstate(divide="ignore"), pytest.raises(RuleError, match="invert"):
+        grad(f)(np.array([1.1, 1.2]))
+
+
 @pytest.mark.parametrize("x, by", [(np.ones(3, np.float16), np.float16(0.1)), (np.zeros(3), 0.1)])
 def test_an_inverse_is_exact_up_to_rounding(x, by):
     there_and_back = lambda k: by if k < 10 else -by

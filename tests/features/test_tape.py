@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -328,9 +329,27 @@ def test_nothing_older_is_written_to_in_the_block():
             view += 1.0
         return np.sum(y)
 
-    for f in (whole, through_a_view):
+    def through_another_shape(x, view):
+        y = x * 1.0
+        with no_record():
+            view(y)[1:] = 5.0
+        return np.sum(y * y)
+
+    views = (np.ravel, np.transpose, lambda y: y.reshape(3, 1), lambda y: y.reshape(3, 1)[:, 0])
+    for f in (whole, through_a_view, *[partial(through_another_shape, view=v) for v in views]):
         with pytest.raises(MutationError, match="no_record"):
             grad(f)(A)
+
+
+def test_copies_are_written_to_in_the_block():
+    def f(x):
+        with no_record():
+            (y,) = vjp(lambda z: z[1:], np.zeros((4, 1)))[1](x.reshape(3, 1))
+            y = y.ravel().copy()
+            y[1:] = 5.0
+        return np.sum(y[1:] * x)
+
+    np.testing.assert_array_equal(grad(f)(A), [5.0, 5.0, 5.0])
 
 
 def test_a_result_of_the_block_gives_a_warning():

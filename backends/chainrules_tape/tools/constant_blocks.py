@@ -10,7 +10,7 @@ from typing import Any
 
 from chainrules_py import MutationError, TracerError
 from chainrules_py.extend import notes
-from chainrules_py.ops import put_along_axis_add, put_at, scatter_add
+from chainrules_py.ops import put_along_axis_add, put_at, reshape, scatter_add
 from chainrules_tape.core.bare_tape import BareTape
 from chainrules_tape.core.cotangent_routing import LEAF, parents
 from chainrules_tape.rule_config import recorders
@@ -39,8 +39,8 @@ def no_record() -> Iterator[None]:
         In `jvp` and in a Taylor series, whose tangents already exist, and in a function that JAX
         traces: `chainrules_tape.stop_gradient` makes single values constant everywhere.
     MutationError
-        If the block writes to elements of a value that the gradient goes through: the others would
-        lose their gradient.
+        If the block writes to elements, or to a view, of a value that the gradient goes through:
+        the other elements would lose their gradient.
 
     Examples
     --------
@@ -91,6 +91,7 @@ def _restore(tape: Any, muted: type, before: type) -> None:
 
 def _muted(cls: Any, start: int, block: object) -> type:
     """Return a class of tapes whose records are those of inputs, in a block."""
+    reshaped: set[int] = set()  # older values in another shape, which writes to views go through
 
     class Muted(cls):  # type: ignore[misc]
         """Tape in a block that records nothing."""
@@ -100,9 +101,12 @@ def _muted(cls: Any, start: int, block: object) -> type:
         def append(self, record: Any, /) -> None:
             """Record an input instead of a call, unless another task makes it."""
             if block in _blocks.get():
-                statement = getattr(record[0], "statement", None)
-                operation = None if statement is None else statement.primal
-                if operation in _WRITES and any([i < start for i in parents(record[1])[:1]]):
+                operation = getattr(getattr(record[0], "statement", None), "primal", None)
+                is_old = any([i < start or i in reshaped for i in parents(record[1])[:1]])
+                if operation is reshape and is_old:
+                    reshaped.add(len(self))
+                # Where the buffer is constant, the first parent is the value.
+                if operation in _WRITES and is_old and getattr(record[0], "wanted", (True,))[0]:
                     raise MutationError(
                         "a value that the gradient goes through is written to inside no_record(): "
                         "its other elements would lose theirs; write to a copy (v = x.copy())"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
+from math import inf
 from numbers import Integral
 from typing import Any
 
@@ -71,22 +73,22 @@ def _march_rrule(config: Config, step: object, inverse: object, x: object, *, n:
     step, inverse = settled(step), settled(inverse)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        z, step_bar, size = y, ZeroTangent(), _size(y)
+        z, step_bar, sizes = y, ZeroTangent(), _sizes(y)
         for k in reversed(range(n)):
             z = inverse(z, k)  # type: ignore[operator]
-            size = max(size, _size(z))
+            sizes = [*map(max, zip_longest(sizes, _sizes(z), fillvalue=0.0))]
             _, pull = config.rrule_via_ad(lambda f, t, k=k: f(t, k), step, z)
             of_step, y_bar = pull(y_bar)
             step_bar = add_tangents(step_bar, of_step)
-        _compare(inverse, z, x, size)
+        _compare(inverse, z, x, sizes)
         return step_bar, ZeroTangent(), y_bar
 
     return y, pullback
 
 
-def _size(x: Any) -> float:
-    """Return the largest absolute value in a state."""
-    return max([0.0, *[float(_largest(leaf)) for leaf in _numbers(x)]])
+def _sizes(x: Any) -> list[float]:
+    """Return the largest absolute value in each array of a state."""
+    return [float(_largest(leaf)) for leaf in _numbers(x)]
 
 
 def _numbers(x: Any) -> list[Any]:
@@ -94,21 +96,21 @@ def _numbers(x: Any) -> list[Any]:
 
 
 def _largest(x: Any) -> Any:
-    if 0 in getattr(x, "shape", ()):
-        return 0
-    return v.max(v.abs(x)) if getattr(x, "shape", ()) else abs(x)
+    shape = getattr(x, "shape", ())
+    return 0 if 0 in shape else v.max(v.abs(x)) if shape else abs(x)
 
 
 _COMPARED = ("real", "complex", "int")
 
 
-def _compare(inverse: Any, z: Any, x: Any, size: float) -> None:
-    """Raise if the inverses do not end at the first state, up to rounding in states of a size."""
-    for found, wanted in zip(_numbers(z), _numbers(x), strict=True):
+def _compare(inverse: Any, z: Any, x: Any, sizes: list[float]) -> None:
+    """Raise if the inverses do not end at the first state, up to rounding in arrays of a size."""
+    ends = zip(_numbers(z), _numbers(x), strict=True)
+    for (found, wanted), size in zip(ends, sizes, strict=False):
         away = _largest(found - wanted)
         exact = kind_of(found) == "int"
         eps = 0.0 if exact else resolution(found) if hasattr(found, "dtype") else 2.0**-52
-        if not away <= eps**0.5 * size:
+        if not away <= eps**0.5 * size < inf:
             raise RuleError(
                 f"{name_of(inverse)} does not invert the steps: going back does not end where it "
                 "began; mend it, or write checkpoint_chain(step, n, slots=...)"

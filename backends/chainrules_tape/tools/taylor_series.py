@@ -52,7 +52,6 @@ from chainrules_py.extend import (
     moves,
     new_level,
     notes,
-    own,
     rebuild,
     unflatten,
     untraced,
@@ -60,7 +59,7 @@ from chainrules_py.extend import (
 from chainrules_py.ops import report
 from chainrules_tape.core.bare_tape import refuse_over
 from chainrules_tape.functions.arguments import refuse_hidden
-from chainrules_tape.inspect.kept_calls import trap_is_set
+from chainrules_tape.inspect.kept_calls import check_pushed, trap_is_set
 from chainrules_tape.rule_config import recorders
 from chainrules_tape.tools.series_recurrences import RECURRENCES, Constant, computed, zeros
 
@@ -73,7 +72,7 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
     f : callable
         A function of one argument: an array, a number, or a structure of them.
     x
-        The start of the curve.
+        The start of the curve. Whole numbers count as floats, in the first coefficient too.
     directions
         The direction of a line, a tangent of x; or a list of tangents, the coefficients of t, t²,
         ... of the curve.
@@ -110,8 +109,6 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
     rows = [leaf_tangents("taylor", (x,), (t,)) for t in curve[:order]]
     for outer in [notes[t.level] for t in find_tracers(leaves) if t.level in notes]:
         outer.inside = True  # coefficients of what is linear do not depend on x
-    for t in curve[: trap_is_set()]:  # `debug_nans` checks the calls of forward mode
-        any_engine.jvp(f, (x,), (t,))
     level, given = new_level(), []
     for k, leaf in enumerate(as_arrays(leaves)):
         if kind_of(leaf) not in ("real", "complex", "int"):
@@ -134,10 +131,7 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
         del recorders.under_way[outside:]
         notes.pop(level, None)
     noted.report(f, any([isinstance(x, Series) and x.level == level for x in flatten(y)[0]]))
-    terms = [_term_of(y, k, level) for k in range(order + 1)]
-    if any([kind_of(leaf) == "int" for leaf in leaves]):  # series are of floats, which may round
-        terms[0] = map_leaves(lambda y: own(y, (*leaves,)), f(x))
-    return terms
+    return [_term_of(y, k, level) for k in range(order + 1)]
 
 
 def even(s: Any, *, phi: Callable[[Any], Any]) -> Any:
@@ -282,7 +276,8 @@ class Series(ArrayLike):
             refuse_over()
         level, f, operands = self._level, primal or primitive, joined(operands)
         mine = [x for x in find_tracers(operands) if isinstance(x, Series) and x.level == level]
-        order = min([len(x.terms) for x in mine])
+        terms = [x.terms for x in mine]
+        order = min(map(len, terms))
         plain = [_value(x, level) for x in operands]
         if order == 0:
             return map_leaves(lambda y: series(y, level, ()), f(*plain, **options))
@@ -294,6 +289,8 @@ class Series(ArrayLike):
                 xs = [[*x] if type(x) is np.ndarray else x for x in xs]
             found = computed(primitive, xs, options)
             if found is not None:
+                if level not in _known and trap_is_set():  # not in a rule, which may mask a NaN
+                    check_pushed(primitive, plain, terms, found[0], found)
                 return series(found[0], level, found[1:], found)
         # The push of a rule computes the same again of series that are one term shorter, and its
         # own push of still shorter ones.
@@ -303,6 +300,9 @@ class Series(ArrayLike):
             if key not in known:
                 made = self._by_rule(primitive, primal, operands, options, order)
                 known[key] = made, (operands, options)
+                if outermost and trap_is_set():
+                    made_terms = [getattr(x, "terms", ()) for x in find_tracers(made)]
+                    check_pushed(primitive, plain, terms, made, made_terms)
             return known[key][0]
         finally:
             if outermost:

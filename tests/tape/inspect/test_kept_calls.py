@@ -107,6 +107,8 @@ def test_forward_mode():
     assert "jvp(lambda x: np.log(x)" in str(error.value)
     with debug_nans(), pytest.raises(NanError, match="pushing through atan2"):
         jvp(lambda x: np.arctan2(x, x), (np.zeros(2),), (np.ones(2),))
+    with debug_nans(), pytest.raises(NanError, match="pushing through atan2"):
+        taylor(lambda x: np.arctan2(x, x), np.zeros(2), np.ones(2), 1)
 
 
 def test_python_numbers_and_complex():
