@@ -6,6 +6,7 @@ import copy
 import functools
 import inspect
 import operator
+import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
@@ -112,8 +113,9 @@ class Entry:
         """Return ``["an argument"]`` if the function changed a container among its arguments."""
         leaves, tree = flatten((self.args, self.keywords))
         before, as_it_was = self._entered
-        same = tree == as_it_was and all([x is y for x, y in zip(leaves, before, strict=True)])
-        return [] if same else ["an argument"]
+        return (
+            [] if tree == as_it_was and all(map(operator.is_, leaves, before)) else ["an argument"]
+        )
 
     def forget(self) -> None:
         """Drop the values that were passed to the function."""
@@ -158,7 +160,19 @@ class Entry:
         if tree is LEAF:
             return self._leaf(x, path)
         entered = iter(self._fields(tree, x, path))
-        return self._copy(tree, x, iter([next(entered) for _ in leaves]))
+        arrays = [  # which NumPy can make writeable again, the owner of the memory first
+            y
+            for kind in (type(None), np.ndarray)
+            for y in leaves
+            if type(y) is np.ndarray and type(y.base) is kind and y.flags.writeable
+        ]
+        try:
+            for y in arrays:  # a constructor that runs again must not write into the caller's array
+                y.flags.writeable = False
+            return self._copy(tree, x, iter([next(entered) for _ in leaves]))
+        finally:
+            for y in arrays:
+                y.flags.writeable = True
 
     def _copy(self, tree: TreeDef, x: Any, leaves: Iterator[Any]) -> Any:
         """Return a container with other leaves; the same copy for the same container."""
@@ -170,16 +184,18 @@ class Entry:
         copied, path = getattr(made, "__dict__", {}), (self._paths.get(id(x)) or [""]).pop(0)
         of_fields = tree.structure.kind == "fields" and not tree.structure.hollow
         anew = []
-        for key, value in getattr(x, "__dict__", {}).items() if path else ():
+        held = getattr(x, "__dict__", {}).items() if path else ()
+        for key, value in [pair for pair in held if pair[0] not in fields]:
             is_field = any([value is field for field in fields.values()])
             # A cached property that is a field is computed again.
-            if key not in fields and copied.get(key, MISS if is_field else value) is value:
+            if copied.get(key, MISS if is_field else value) is value:
                 name = self._unused(f"{path}_{key}")
                 self._before(name, f"{path}.__dict__.get({key!r})")
                 self._static(value, name)
-            elif key not in fields and (
-                of_fields or (holds_noted(copied.get(key)) and not is_field)
-            ):
+            elif isinstance(value, types.MethodType) and value.__self__ is x:
+                cls, f = map(self._scope.name, (type(value), value.__func__), ("MethodType", key))
+                self._checks.append(f"{path}.__dict__.get({key!r}) != {cls}({f}, {path})")
+            elif of_fields or (holds_noted(copied.get(key)) and not is_field):
                 anew.append(key)
         if anew:  # the program computes them from the fields, and objects may hold other values
             self._last.append(
@@ -204,8 +220,9 @@ class Entry:
             if len(x) >= _MANY and all([type(y) is int for y in x]):
                 return self._whole_numbers(x, path)
         elif isinstance(x, dict):
-            keys = self._scope.name(tuple(x), "keys")
-            self._checks.append(f"{self._builtin(tuple)}({path}) != {keys}")
+            self._checks.append(
+                f"{self._builtin(tuple)}({path}) != {self._scope.name(tuple(x), 'keys')}"
+            )
         assert tree.structure is not None
         kind, items = tree.structure.kind, tree.structure.items
         found = []
@@ -256,8 +273,10 @@ class Entry:
 
     def _whole_numbers(self, x: Any, path: str) -> list[Any]:
         """Check a list of integers, which are static, at once."""
-        self._checks.append(self._others_than(int, x, path))
-        self._checks.append(f"{path} != {self._scope.name(x[:], f'known_{path}', (type(x), *x))}")
+        self._checks += [
+            self._others_than(int, x, path),
+            f"{path} != {self._scope.name(x[:], f'known_{path}', (type(x), *x))}",
+        ]
         self.facts.append((path, _shown(x)))
         self.static[path] = _shown(x)
         return [*x]
@@ -320,8 +339,10 @@ class Entry:
     def _array(self, x: Any, name: str) -> None:
         """Add checks of the class and form of an array."""
         dtype = self._scope.name(x.dtype, name_of_dtype(x.dtype), ("dtype", x.dtype))
-        texts = [f"{self._builtin(type)}({name}) is not {self._class(type(x))}"]
-        texts.append(f"{name}.shape != {x.shape} or {name}.dtype != {dtype}")
+        texts = [
+            f"{self._builtin(type)}({name}) is not {self._class(type(x))}",
+            f"{name}.shape != {x.shape} or {name}.dtype != {dtype}",
+        ]
         strides = None if x.flags.c_contiguous else x.strides
         if strides is not None:
             texts.append(f"{name}.strides != {strides}")
@@ -418,10 +439,8 @@ def _shown(x: Any) -> str:
 
 def of_one_form(xs: Sequence[Any]) -> bool:
     """Return whether all values are plain C-ordered arrays with the same shape and dtype."""
-    if not all([type(x) is np.ndarray for x in xs]):
-        return False
-    forms = {form_of(x) for x in xs}
-    return len(forms) == 1 and forms.pop()[-1]
+    plain = all([type(x) is np.ndarray for x in xs])
+    return plain and len(forms := {*map(form_of, xs)}) == 1 and forms.pop()[-1]
 
 
 def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:
@@ -452,10 +471,11 @@ def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:
         return found
     kinds = [p.kind for p in parameters.values()]
     for name in found:
-        if isinstance(name, str):
-            known = name in parameters or inspect.Parameter.VAR_KEYWORD in kinds
-        else:
-            known = name >= 0 and (name < len(kinds) or inspect.Parameter.VAR_POSITIONAL in kinds)
+        known = (
+            name in parameters or inspect.Parameter.VAR_KEYWORD in kinds
+            if isinstance(name, str)
+            else name >= 0 and (name < len(kinds) or inspect.Parameter.VAR_POSITIONAL in kinds)
+        )
         if not known:
             raise TypeError(
                 f"static= names {name!r}, and the arguments are {', '.join(parameters)}"
@@ -469,8 +489,11 @@ _picture = functools.lru_cache(maxsize=1024)(describe)
 
 def is_named(tree: TreeDef) -> bool:
     """Return whether a result is a named tuple without further attributes."""
-    named = tree.structure is not None and tree.structure.kind == "namedtuple"
-    return named and not getattr(tree.like, "__dict__", None)
+    return (
+        tree.structure is not None
+        and tree.structure.kind == "namedtuple"
+        and not getattr(tree.like, "__dict__", None)
+    )
 
 
 def result_text(tree: TreeDef, leaves: Iterable[str], scope: Scope) -> str:
@@ -486,10 +509,9 @@ def _expression(tree: TreeDef, rest: Iterator[str], scope: Scope) -> str:
     named = is_named(tree)
     if not (named or plain or tree.cls in (tuple, list)):
         return _whole(tree, rest, scope)
-    name = scope.name(tree.cls, tree.cls.__name__) if named else ""
     children = [_expression(child, rest, scope) for child in tree.children]
     if named:
-        return f"{name}._make(({', '.join([*children, ''])}))"
+        return f"{scope.name(tree.cls, tree.cls.__name__)}._make(({', '.join([*children, ''])}))"
     if tree.cls is tuple:
         return f"({', '.join(children)}{',' * (len(children) == 1)})"
     if tree.cls is list:
@@ -501,6 +523,5 @@ def _expression(tree: TreeDef, rest: Iterator[str], scope: Scope) -> str:
 def _whole(tree: TreeDef, rest: Iterator[str], scope: Scope) -> str:
     if tree.structure is None:
         return scope.name(tree.like, "kept")
-    name = scope.name(tree, tree.cls.__name__.lower())
-    given = ", ".join([next(rest) for _ in range(tree.num_leaves)])
-    return f"{scope.name(unflatten, 'unflatten')}({name}, [{given}])"
+    make, name = map(scope.name, (unflatten, tree), ("unflatten", tree.cls.__name__.lower()))
+    return f"{make}({name}, [{', '.join([next(rest) for _ in range(tree.num_leaves)])}])"

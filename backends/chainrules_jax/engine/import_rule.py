@@ -109,9 +109,11 @@ class _Imported:
 
         NumPy's arrays are compared as a whole: the function reads all of them as well.
         """
-        parts = [x for _, x in parts_of(self.f)]
-        leaves, tree = flatten(parts, lambda x: type(x) not in (list, tuple, dict))
-        key = tree, [*map(id, leaves)], [x.tobytes() for x in leaves if type(x) is np.ndarray]
+        leaves, tree = flatten(
+            [x for _, x in parts_of(self.f)], lambda x: not isinstance(x, (list, tuple, dict))
+        )
+        arrays = [(x.tobytes(), x.shape, x.dtype) for x in leaves if isinstance(x, np.ndarray)]
+        key = tree, [*map(id, leaves)], arrays
         if key != self._captured[0]:
             self._captured = key, leaves  # which stay alive, so that no other value has their id
             # JAX caches traces by function, so each compilation needs a new one.

@@ -44,6 +44,30 @@ class Normed:
         self.norm = np.sqrt(np.sum(self.c**2))
 
 
+@dataclasses.dataclass
+class Bound:
+    c: np.ndarray
+
+    def __post_init__(self):
+        self.norm = np.sqrt(np.sum(self.c**2))
+        self.f = self.times
+
+    def times(self, x):
+        return x * self.norm
+
+    def over(self, x):
+        return x / self.norm
+
+
+@dataclasses.dataclass
+class InPlace:
+    c: np.ndarray
+
+    def __post_init__(self):
+        self.c *= 2.0
+        self.norm = np.sqrt(np.sum(self.c**2))
+
+
 class Doubled(Shifted):
     """A registered structure whose rebuild computes an attribute."""
 
@@ -58,6 +82,10 @@ register_structure(Doubled, lambda p: [("c", p.c)], lambda p, v: Doubled(*v, p.s
 def changed(p, **attributes):
     vars(p).update(attributes)
     return p
+
+
+def rebound(p):
+    return changed(p, f=p.over)
 
 
 X = np.array([1.0, 2.0, 3.0])
@@ -86,6 +114,7 @@ BESIDE_FIELDS = {
         lambda p: grad(lambda p: np.sum(p.c * p.norm))(p).c,
         [changed(Normed(X), norm=10.0), Normed(X)],
     ),
+    "a method": (lambda p: p.f(p.c), [Bound(X), rebound(Bound(X + 1.0))]),
     "one object twice": (
         lambda ps: ps[0].c * ps[0].norm + ps[1].c,
         [[NORMED, NORMED], [changed(Normed(X), norm=10.0), NORMED]],
@@ -121,10 +150,11 @@ def test_a_registered_structure_is_returned():
     assert len(c.programs) == 1
 
 
-def test_what_a_constructor_computes_anew_is_part_of_the_program():
-    c = compile(lambda p: p.c * p.norm)
+@pytest.mark.parametrize("cls", [Normed, Bound])
+def test_what_a_constructor_computes_anew_is_part_of_the_program(cls):
+    c = compile(lambda p: p.c * p.norm, strict=True)
     for factor in (1.0, 2.0, 3.0):
-        p = Normed(X * factor)
+        p = cls(X * factor)
         np.testing.assert_allclose(c(p), p.c * p.norm, rtol=1e-15)
     assert len(c.programs) == 1
 
@@ -202,3 +232,14 @@ def test_members_of_an_enumeration():
     f = compile(lambda x: np.sum(x * x) * Unit.CM.value + x[0] * Unit.CM.twice, strict=True)
     for x in (np.ones(2), np.array([3.0, 1.0])):
         assert f(x) == pytest.approx(0.01 * np.sum(x * x) + 0.02 * x[0])
+
+
+@pytest.mark.parametrize("of", [lambda c: c, lambda c: c[1:]], ids=["an array", "a part"])
+def test_a_constructor_that_writes_to_a_field_runs_once(of):
+    p = InPlace(of(np.array([3.0, 4.0, 3.0])))
+    c = p.c.copy()
+    f = compile(lambda p: p.c * p.norm, strict=True)
+    for _ in range(2):
+        np.testing.assert_allclose(f(p), c * np.linalg.norm(c), rtol=1e-15)
+    np.testing.assert_array_equal(p.c, c)
+    assert p.c.flags.writeable

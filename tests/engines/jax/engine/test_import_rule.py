@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import pickle
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -271,6 +273,14 @@ def test_an_array_is_no_option_and_is_bound_beforehand(near):
         near(grad(lambda x, f=f: f(x)[0])(X), want * (1 - want) * np.array([1.0, 0.0, -1.0]))
 
 
+class Own(np.ndarray):
+    """A class of arrays."""
+
+
+class Named(NamedTuple):
+    w: list[float]
+
+
 class Layer:
     def __init__(self, w):
         self.params = {"w": w}
@@ -299,6 +309,32 @@ def test_a_write_to_an_array_that_it_captured_is_seen(f, near):
         near(grad(lambda x: np.sum(g(x)))(X), factor * 3 * X**2)
         near(hvp(lambda x: np.sum(g(x)), X, np.ones(3)), factor * 6 * X)
         near(jvp(g, (X,), (np.ones(3),))[1], factor * 3 * X**2)
+
+
+def entered(c, key, value):
+    c[key] = value
+
+
+@pytest.mark.parametrize(
+    "held, change, factor",
+    [
+        (collections.OrderedDict(a=2.0), lambda c: entered(c, "a", 5.0), lambda c: c["a"]),
+        (collections.defaultdict(int, a=2.0), lambda c: entered(c, "b", 5.0), lambda c: len(c)),
+        (Named([2.0]), lambda c: c.w.append(5.0), lambda c: c.w[-1]),
+        (np.ones(1).view(Own), lambda c: entered(c, 0, 5.0), lambda c: np.asarray(c)[0]),
+        (np.array([[1.0, 2.0]]), lambda c: setattr(c, "shape", (2, 1)), lambda c: len(c)),
+    ],
+    ids=["OrderedDict", "defaultdict", "named tuple", "subclass of ndarray", "shape"],
+)
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
+def test_a_change_to_a_container_that_it_captured_is_seen(held, change, factor, near):
+    g = import_rule(lambda x: x**3 * factor(held))
+    near(g(X), factor(held) * X**3)
+    before = factor(held)
+    change(held)
+    assert factor(held) != before
+    near(g(X), factor(held) * X**3)
+    near(grad(lambda x: np.sum(g(x)))(X), factor(held) * 3 * X**2)
 
 
 @pytest.mark.parametrize("around", [lambda f: f, jax.jit])
