@@ -839,7 +839,8 @@ def ldl(
     while k < n:
         m = 2 if k + 1 < n and blocks[k + 1, k] != 0 else 1
         block = s[k : k + m, k : k + m]
-        left = s[:, k : k + m] @ v.inv(block)
+        turned = v.matrix_transpose(s[:, k : k + m])  # not by an inverse: that may overflow
+        left = v.matrix_transpose(v.solve(v.matrix_transpose(block), turned))
         factors = v.concat(factors, left, axis=1)
         d = d + v.pad(block, 0.0, widths=((k, n - k - m), (k, n - k - m)))
         s = s - left @ block @ (adjoint(left) if hermitian else v.matrix_transpose(left))

@@ -378,3 +378,10 @@ def test_options_that_are_differentiated_are_refused() -> None:
         grad(of_degree)(3)
     # Under Python 3.14, LAPACK in a stack of a thousand frames ended the process.
     assert len(traceback.extract_tb(caught.tb)) < 600
+
+
+@pytest.mark.parametrize("scale", [2.0**-660, 2.0**530])
+def test_a_scaled_matrix_has_the_same_slope_of_its_ldl_factor(scale: float) -> None:
+    a = np.array([[5.0, 4.0, 0.3], [4.0, 10.25, 5.9], [0.3, 5.9, 25.09]])
+    slope = grad(lambda x: chainrules_scipy.linalg.ldl(x)[1][1, 1])
+    np.testing.assert_allclose(slope(scale * a), slope(a), rtol=1e-13)
