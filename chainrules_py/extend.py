@@ -49,7 +49,8 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.values.array_conversion": "as_array as_arrays register_table tables",
     "chainrules_py.values.structure": (
-        "as_result fields_of is_structure_type made_by_python rebuild register_leaf structure_of"
+        "as_result equal_to_rounding fields_of is_structure_type made_by_python rebuild "
+        "register_leaf structure_of"
     ),
     "chainrules_py.values.random_generators": (
         "is_generator register_generator states with_generators"

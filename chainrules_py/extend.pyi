@@ -442,6 +442,7 @@ from chainrules_py.values.random_generators import (
 )
 from chainrules_py.values.structure import (
     as_result,
+    equal_to_rounding,
     fields_of,
     is_structure_type,
     made_by_python,
@@ -595,6 +596,7 @@ __all__ = [
     "elementwise_composites",
     "enter",
     "entropy_rules",
+    "equal_to_rounding",
     "exactly",
     "explain_error",
     "fields_of",

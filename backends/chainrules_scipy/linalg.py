@@ -372,7 +372,7 @@ def _is_narrow(a: Any) -> bool:
 def _of_routine(name: str, a: Any, full: bool, u: Any, s: Any, vh: Any) -> tuple[Any, Any, Any]:
     """Return singular values and vectors, with the phases of a routine of LAPACK."""
     # They are free: NumPy's are those of gesdd in double precision; other libraries keep theirs.
-    if not (_is_narrow(a) or (name != "gesdd" and namespace_of(untraced(a).__class__) is np)):
+    if namespace_of(untraced(a).__class__) is not np or (name == "gesdd" and not _is_narrow(a)):
         return u, s, vh
     known = undifferentiated(native.svd, a, full, lapack_driver=name)
     return u @ (adjoint(asked(u)) @ known[0]), s, (known[2] @ adjoint(asked(vh))) @ vh

@@ -47,11 +47,13 @@ class Notes:
         Whether it called a function whose derivative is zero, such as `floor`.
     writes : bool
         Whether it wrote to a traced array.
+    muted : bool
+        Whether a part of it was not recorded.
     """
 
     refused: Place | None = None
     compared: Place | None = None
-    inside = steps = writes = False
+    inside = steps = writes = muted = False
 
     def report(self, f: Any, depends: bool) -> None:
         """Report a refusal that a function, or a block of this name, caught.

@@ -475,7 +475,9 @@ def _compute_anew(
     if not same:
         try:
             after(again := copied(old))
-            same = [name for name, y in kept.items() if _equal(getattr(again, name, None), y)]
+            same = [
+                name for name, y in kept.items() if equal_to_rounding(getattr(again, name, None), y)
+            ]
         except Exception:  # it fails on complete objects: the attributes stay constant
             return
     if same:
@@ -484,14 +486,16 @@ def _compute_anew(
             object.__setattr__(new, name, getattr(made, name))
 
 
-def _equal(x: Any, y: Any) -> bool:
+def equal_to_rounding(x: Any, y: Any) -> bool:
     """Return whether values are equal, numbers to rounding, and NaN to NaN."""
     if type(x) is not type(y) or getattr(x, "shape", ()) != getattr(y, "shape", ()):
         return False
     if isinstance(y, dict):
         x, y = [*x.items()], [*y.items()]
     if isinstance(y, (list, tuple)):
-        return len(x) == len(y) and all([_equal(a, b) for a, b in zip(x, y, strict=True)])
+        return len(x) == len(y) and all(
+            [equal_to_rounding(a, b) for a, b in zip(x, y, strict=True)]
+        )
     same = x == y
     if not (same.all() if hasattr(same, "all") else same) and is_real(x):
         near = abs(x - y) <= (1e-12 if getattr(x, "itemsize", 8) > 4 else 1e-6) * abs(y)

@@ -445,7 +445,7 @@ class ReverseRun(Recorded):
     def is_constant(self, found: Sequence[Any]) -> bool:
         """Return whether the result, of these derivatives, depends on nothing differentiated."""
         # Values of a block that records nothing have links, but lead nowhere.
-        links = found if getattr(self.notes, "muted", False) else self.outputs
+        links = found if self.notes.muted else self.outputs
         if (
             self.notes.inside
             or self.notes.steps
