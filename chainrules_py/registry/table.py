@@ -27,7 +27,7 @@ from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.primitives.signature import of_operands
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Source, Statement
 from chainrules_py.rule_config import Capability, Config, meets
-from chainrules_py.values.caches import named
+from chainrules_py.values.caches import entering, named
 
 stated: weakref.WeakKeyDictionary[Primitive[..., Any], None] = weakref.WeakKeyDictionary()
 """The primals that have statements, in order of their first statement."""
@@ -203,6 +203,7 @@ def _fill(f: Any, operands: tuple[type, ...], config: Config | None) -> Rule | N
     if primal is None:
         return None
     see_about(primal.__module__)
+    entering(primal, weight=32)  # its rule keeps alive what its functions captured
     found = cache[f, operands] = _resolve(primal, operands, can)
     return found
 

@@ -58,10 +58,10 @@ def forget() -> None:
         (table.cache_clear if hasattr(table, "cache_clear") else table.clear)()
 
 
-def entering(cls: type) -> None:
-    """Count a class that enters a cache, and clear the caches when there are too many."""
-    if not is_lasting(cls):
-        filling(8)
+def entering(x: Any, weight: int = 8) -> None:
+    """Count what enters a cache, and clear the caches when they hold too many temporary things."""
+    if not is_lasting(x):
+        filling(weight)
 
 
 def filling(weight: int = 1) -> None:

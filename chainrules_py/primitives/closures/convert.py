@@ -24,7 +24,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.caches import forgets
 from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.find_tracers import find_host, find_tracers, is_traced
-from chainrules_py.values.object_contents import attributes, content, directly
+from chainrules_py.values.object_contents import attributes, content, directly, holds_numbers
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.random_generators import is_generator
 from chainrules_py.values.structure import (
@@ -293,7 +293,13 @@ class HigherOrder(Primitive[..., Any]):
         found = [closed(x) if callable(x) else joining[1](x) if joining[0] else x for x in operands]
         if self.is_program and (find_tracers(found) or find_host((found,)) is None):
             return self.__wrapped__(*operands, **options)
-        return super().__call__(*found, **options)
+        return super().__call__(*map(_as_function, found), **options)
+
+
+def _as_function(x: Any) -> Any:
+    """Return a method for an object that is called: its numbers are constants, not operands."""
+    is_object = callable(x) and not is_structure_type(type(x)) and holds_numbers(x)
+    return x.__call__ if is_object else x
 
 
 # ------------------------------------------------------------------------------- search and copy

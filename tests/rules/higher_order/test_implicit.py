@@ -522,6 +522,32 @@ def test_gradients_of_gradients_on_one_tape():
     assert bend.value == pytest.approx(-1 / 32)
 
 
+class Step:
+    """An object of an unregistered class: its numbers are constants unless they are traced."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __call__(self, x, p):
+        return 0.5 * np.cos(self.rate * x) * p
+
+
+@pytest.mark.parametrize(
+    "solved",
+    [
+        lambda step, p: fixed_point(step, 0.3, p),
+        lambda step, p: root(step, 1.3, p),
+        lambda step, p: linear_solve(lambda x: step(0.0, 1.0) * x, p),
+        lambda step, p: odeint(step, p, np.array([0.0, 0.7]))[-1],
+    ],
+)
+def test_an_object_is_a_function_of_which_the_numbers_are_constants(solved):
+    h = 1e-5
+    for f, x in ((lambda p: solved(Step(0.8), p), 0.7), (lambda r: solved(Step(r), 0.7), 0.8)):
+        assert grad(f)(x) == pytest.approx((f(x + h) - f(x - h)) / (2 * h), abs=1e-8)
+        assert jvp(f, (x,), (1.0,))[1] == pytest.approx(grad(f)(x))
+
+
 class Hidden:
     """Its class's attributes are not searched."""
 
