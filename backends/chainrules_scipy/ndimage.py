@@ -385,12 +385,13 @@ FOLLOWED: dict[str, Any] = follow_all(
 
 
 _kernel: Any = private("_gaussian_kernel1d")  # SciPy's own, if no width is traced
+_float: Any = lambda x: v.astype(x, dtype=np.float64) if isinstance(x, Tracer) else float(x)
 instead_of(
     _kernel,
-    lambda sigma, *how: (followed(_kernel) if isinstance(sigma, Tracer) else _kernel)(sigma, *how),
+    lambda x, *how: (followed(_kernel) if isinstance(x, Tracer) else _kernel)(_float(x), *how),
 )
 FOLLOWED["gaussian_filter1d"] = follow(
-    native.gaussian_filter1d, int=lambda radius: int(readable(radius))
+    native.gaussian_filter1d, int=lambda radius: int(readable(radius)), float=_float
 )
 
 

@@ -83,7 +83,7 @@ class Objects:
 _OF_DTYPE = (
     r"dtype\('O'\)|numpy\.object_|^'O'$|object arrays|safely coerced|has no callable"
     r"|must be real numbers|the same d?type|data type not supported"
-    r"|'(numpy\.|\w+\[)?(bool|float|int)\d*\]?' object has no attribute"
+    r"|arrays with dtypes|'(numpy\.|\w+\[)?(bool|float|int)\d*\]?' object has no attribute"
     r" '(ndim|shape|arctan2|hypot)'|computed with '\?'|REFS_OK|'float' and '\w+\["
 )
 objects: dict[int, Objects] = {}

@@ -15,6 +15,7 @@ from chainrules_py.ops import (
     equal,
     expand_dims,
     eye_like,
+    flip,
     inv_again,
     matmul,
     matrix_transpose,
@@ -22,6 +23,7 @@ from chainrules_py.ops import (
     min,
     pow,
     real,
+    roll,
     sign,
     slogdet,
     solve,
@@ -60,8 +62,13 @@ def adjugate_rule(x: Array):
 
     With F = Uᴴ dA V and P_ij = Π_{k≠i,j} s_k, the derivative of adj(S) is -P_ij F_ij off the
     diagonal, and Σ_{j≠i} P_ij F_jj on it. It is a polynomial in S, so that S may have zeros and
-    equal values: the derivative of the result does not depend on the choice of U and V.
+    equal values: the derivative of the result does not depend on the choice of U and V. But that of
+    the derivative is computed from those of U and V, which equal values have none of; the elements
+    of small matrices need no decomposition.
     """
+    if x.shape[-1] in (2, 3):
+        finite_or_nan = x + sum(x - x, axis=MATRIX, keepdims=True)
+        return adjugate(x), (LinearMap(minors_push, minors_pull, finite_or_nan),)
     # LAPACK may not return from infinite elements: the phase is NaN then.
     u, s, vh = svd(where(equal(x - x, 0), x, 0), full_matrices=False)
     phase = expand_dims(slogdet(u)[0] * slogdet(vh)[0], axis=MATRIX) + sum(
@@ -73,6 +80,28 @@ def adjugate_rule(x: Array):
     return adjugate(x), (
         LinearMap(adjugate_push, adjugate_pull, u, vh, phase, where(diagonal_places, 0, pairs)),
     )
+
+
+def minors_push(x_dot, x):
+    return matrix_transpose(minors(x_dot, x))
+
+
+def minors_pull(y_bar, x):
+    return minors(matrix_transpose(y_bar), conj(x))
+
+
+def minors(f, x):
+    """Compute the derivative of the cofactors of 2 x 2 or 3 x 3 matrices along F.
+
+    <G, minors(F, X)> is symmetric in F, G and X, as is the second derivative of a determinant.
+    """
+    if x.shape[-1] == 2:
+        return where(equal(eye_like(f, rows=2), 1), 1, -1) * flip(f, axis=MATRIX)
+    (f00, f01, f10, f11), (x00, x01, x10, x11) = [
+        [roll(t, shift=shift, axis=MATRIX) for shift in ((-1, -1), (-1, 1), (1, -1), (1, 1))]
+        for t in (f, x)
+    ]
+    return f00 * x11 + x00 * f11 - f01 * x10 - x01 * f10
 
 
 def adjugate_push(x_dot, u, vh, phase, pairs):

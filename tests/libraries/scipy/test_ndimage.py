@@ -148,3 +148,26 @@ def test_a_plain_image_is_not_filtered_into_a_traced_array(name):
 
     with pytest.raises(TracerError):
         grad(f)(X)
+
+
+@pytest.mark.parametrize("width", [np.float32(0.8), np.array([0.8, 0.9], np.float32)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "smoothed",
+    [
+        ours.gaussian_laplace,
+        ours.gaussian_gradient_magnitude,
+        functools.partial(ours.gaussian_filter, order=1),
+        functools.partial(ours.gaussian_filter, order=(0, 3)),
+    ],
+)
+def test_widths_of_single_precision_have_derivatives(smoothed, dtype, width):
+    """SciPy computes the kernel in double precision."""
+    image = X.astype(dtype)
+
+    def f(width):
+        return np.sum(smoothed(image, width) ** 2)
+
+    found, expected = grad(f)(width), grad(f)(np.float64(width))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -668,3 +668,11 @@ def test_scipys_array_api_dispatch():
         check=False,
     )
     assert run.stdout == "1.5\n-0.5\n", run.stderr
+
+
+def test_an_updated_factorisation_of_traced_matrices_is_refused_by_our_error():
+    def f(x):
+        return np.sum(scipy.linalg.qr_delete(*np.linalg.qr(x), 0)[1])
+
+    with pytest.raises(TracerError, match="make it an operation"):
+        grad(f)(np.eye(3) + np.arange(9.0).reshape(3, 3))

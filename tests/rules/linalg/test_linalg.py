@@ -8,6 +8,7 @@ import pytest
 from chainrules_py import NoRuleError, UnsupportedKeywordError, frule, rrule
 from chainrules_py import ops as v
 from chainrules_tape import grad, hessian, hvp, jvp, vjp
+from chainrules_tape.tools import taylor
 
 RNG = np.random.default_rng(0)
 
@@ -237,6 +238,41 @@ def test_a_system_whose_both_sides_are_wanted_is_solved_once_on_the_way_back(nam
     assert len(solved) == 1
     for x_bar, expected in zip(both, alone, strict=True):
         np.testing.assert_allclose(x_bar, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.eye(2),
+        np.zeros((2, 2)),
+        np.eye(3),
+        np.diag([1.0, 1.0, 2.0]),
+        np.zeros((3, 3)),
+        np.outer([1.0, 2.0, 3.0], [0.5, -1.0, 2.0]),
+        np.diag([1.0, 1j, 0.0]) + np.diag([2.0, 1j], 1),
+    ],
+    ids=["I2", "0", "I3", "twofold", "zero", "rank 1", "complex, rank 2"],
+)
+def test_third_derivatives_of_small_determinants_need_no_distinct_singular_values(matrix):
+    """The determinant along a line is a polynomial, which its values at n + 1 points determine."""
+    n = len(matrix)
+    along = np.random.default_rng(5).standard_normal((n, n)) + 0 * matrix
+
+    def f(t):
+        return np.linalg.det(matrix + t * along)
+
+    def of_slope(g):
+        return lambda t: jvp(g, (t,), (1.0,))[1]
+
+    points = np.arange(n + 1.0)
+    series = np.polynomial.polynomial.polyfit(points, np.array([f(t) for t in points]), n)
+    third = 6.0 * series[3] if n > 2 else 0.0
+    close = {"rtol": 1e-10, "atol": 1e-12}
+    np.testing.assert_allclose(taylor(f, 0.0, 1.0, n), series, **close)
+    np.testing.assert_allclose(of_slope(of_slope(of_slope(f)))(0.0), third, **close)
+    for part in (np.real, np.imag):
+        found = grad(grad(grad(lambda t, part=part: part(f(t)) + 0.0 * t)))(0.0)
+        np.testing.assert_allclose(found, part(third), **close)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
