@@ -293,13 +293,10 @@ class HigherOrder(Primitive[..., Any]):
         found = [closed(x) if callable(x) else joining[1](x) if joining[0] else x for x in operands]
         if self.is_program and (find_tracers(found) or find_host((found,)) is None):
             return self.__wrapped__(*operands, **options)
-        return super().__call__(*map(_as_function, found), **options)
-
-
-def _as_function(x: Any) -> Any:
-    """Return a method for an object that is called: its numbers are constants, not operands."""
-    is_object = callable(x) and not is_structure_type(type(x)) and holds_numbers(x)
-    return x.__call__ if is_object else x
+        for n, f in enumerate(found):  # the numbers of an object are constants, not operands
+            if callable(f) and type(f) not in _FUNCTIONS and type(f) is not Closure:
+                found[n] = f.__call__ if not is_structure_type(type(f)) and holds_numbers(f) else f
+        return super().__call__(*found, **options)
 
 
 # ------------------------------------------------------------------------------- search and copy
