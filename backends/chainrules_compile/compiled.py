@@ -251,7 +251,7 @@ class Compiled(Generic[P, R]):
         else:
             self._stay(
                 f"is not a program, and runs as it is: {said}"
-                + place(said.__traceback__) * ("\n" not in str(said))
+                + place(said) * ("\n" not in str(said))
             )
         return plain.result()
 

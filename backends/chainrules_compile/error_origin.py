@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-import types
 from traceback import walk_tb
 
 from chainrules_compile.errors import RecordingError
-from chainrules_py.extend import is_library
+from chainrules_py.extend import Line
 
 
 def blame(error: BaseException, said: list[BaseException]) -> None:
@@ -15,19 +14,19 @@ def blame(error: BaseException, said: list[BaseException]) -> None:
 
     C code may go on after a recording error, and raise another error.
     """
-    if not said or isinstance(error, RecordingError) or any([x is error for x in said]):
-        return
-    if error.__cause__ is None:
+    known = isinstance(error, RecordingError) or any([x is error for x in said])
+    if said and not known and error.__cause__ is None:
         error.__cause__ = said[0]
 
 
-def place(traceback: types.TracebackType | None) -> str:
-    """Return the last line of user code in a traceback, as a suffix of a sentence."""
-    found = ""
-    for frame, line in walk_tb(traceback):
-        if not is_library(frame.f_globals.get("__name__", "")):
-            found = f" (line {line} of {frame.f_code.co_name}, {frame.f_code.co_filename})"
-    return found
+def place(error: BaseException) -> str:
+    """Return the last line of user code that an error came through, as a suffix of a sentence."""
+    line = Line.of(error)
+    return "" if line is None else f" ({_text(line)}, {line.place[0]})"
+
+
+def _text(line: Line) -> str:
+    return f"line {line.place[1]} of {line.frame.f_code.co_name}"
 
 
 def is_not_finite(error: BaseException) -> bool:
@@ -35,17 +34,13 @@ def is_not_finite(error: BaseException) -> bool:
     return "strong_pass" in [frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__)]
 
 
-def raised_in(traceback: types.TracebackType | None) -> str:
+def raised_in(line: Line | None, error: BaseException) -> str:
     """Return which installed library raised an error, and the line that called it; or nothing.
 
     Cython code has a line in a traceback, but no frame while it runs. C code has neither.
     """
-    line = found = ""
-    for frame, number in walk_tb(traceback):
-        module = frame.f_globals.get("__name__", "")
-        root = module.partition(".")[0]
-        if not is_library(module):
-            line, found = f" in line {number} of {frame.f_code.co_name}", ""
-        elif not (found or root == "numpy" or root.startswith("chainrules_")):
-            found = root if line or root not in sys.stdlib_module_names else ""
-    return found and found + line
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)] if line is None else line.inner
+    roots = [frame.f_globals.get("__name__", "").partition(".")[0] for frame in frames]
+    own = {"numpy", *(sys.stdlib_module_names if line is None else ())}
+    found = next((x for x in roots if x not in own and not x.startswith("chainrules_")), "")
+    return f"{found} in {_text(line)}" if found and line is not None else found

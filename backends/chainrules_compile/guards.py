@@ -461,6 +461,9 @@ def special_methods(c: type) -> list[Any]:
 
 @functools.cache
 def names_in(code: types.CodeType) -> set[str]:
-    """Return the globals, cells and attributes that a function, or one inside it, names."""
+    """Return the globals and attributes that a function, or one inside it, names.
+
+    A cell may have the name of a global that the function does not look up.
+    """
     inside = [names_in(x) for x in code.co_consts if isinstance(x, types.CodeType)]
-    return {*code.co_names, *code.co_freevars}.union(*inside)
+    return {*code.co_names}.union(*inside)

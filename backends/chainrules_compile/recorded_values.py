@@ -319,6 +319,17 @@ _INSTEAD = {
 """What to write where nothing is known of the called function."""
 
 
+def instead_at(line: Line) -> str:
+    """Return what to write for the function that a line calls; empty if nothing is known.
+
+    A recorded value has no derivative to ignore.
+    """
+    if getattr(line.function, "__globals__", {}).get("__name__", "").startswith("chainrules_"):
+        return f"{line.called} is not compiled: call it outside, and compile what is around it"
+    found = advised_at(line) or ""
+    return "" if "ignore_derivatives" in found else found
+
+
 def refuse(x: Noted, kind: str) -> NoReturn:
     """Raise for a conversion to a plain value.
 
@@ -328,12 +339,7 @@ def refuse(x: Noted, kind: str) -> NoReturn:
         Always; the message says what to write instead.
     """
     line = Line(caller())
-    own = getattr(line.function, "__globals__", {}).get("__name__", "").startswith("chainrules_")
-    write = (
-        f"{line.called} is not compiled: call it outside, and compile what is around it"
-        if own
-        else advised_at(line) or _INSTEAD[kind].format(x=line.argument)
-    )
+    write = instead_at(line) or _INSTEAD[kind].format(x=line.argument)
     if isinstance(line.node, ast.Subscript):
         of, place = ast.unparse(line.node.value), ast.unparse(line.node.slice)
         write = f"use take({of}, {place}, axis=0), after 'from chainrules_py.ops import take'"

@@ -13,9 +13,9 @@ import numpy as np
 from chainrules_compile.error_origin import is_not_finite, raised_in
 from chainrules_compile.errors import RecordingError, Unfit, behind
 from chainrules_compile.internal_functions import name_of
-from chainrules_compile.recorded_values import Noted
+from chainrules_compile.recorded_values import Noted, instead_at
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive
-from chainrules_py.extend import TreeDef, attributes, flatten, is_library, type_info
+from chainrules_py.extend import Line, TreeDef, attributes, flatten, is_library, told, type_info
 
 
 def recordable(cls: type) -> bool:
@@ -121,15 +121,18 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
         again()  # usually raises the same exception
         if isinstance(error.__cause__, Unfit):
             return error.__cause__
-    who = raised_in(error.__traceback__)
+    line = Line.of(error)
+    who = raised_in(line, error)
     if not who and isinstance(error, TypeError) and _OF_C.search(str(error)):
         who = "what is written in C"
+    write = "" if line is None or found is error else instead_at(line)
     if who:
-        return Unfit(f"{who} raises {type(error).__name__} of values that are noted: {error}")
+        said = f"{who} raises {type(error).__name__} of values that are noted: {error}"
+        return Unfit(told(said, line, write) if write else said)
     if found is not None:
         return found
     method = _UNBOUND.match(str(error))
-    remedy = (
+    remedy = write or (
         "write np.stack([x, y]) for np.array([x, y]), and np.column_stack([a, b]) for np.c_[a, b]"
         if re.search(r"dtype\('O'\)|numpy\.object_", str(error))
         else "leave what does so outside, or make it a primitive"

@@ -1161,3 +1161,64 @@ def test_what_an_object_gives_without_end_is_not_followed():
     compiled = compile(lambda x: np.sum(x * x) * (1.0 if held else 2.0))
     assert compiled(X) == np.sum(X * X)
     assert vars(held) == {"path": ""}
+
+
+def _by_lambda(x, scale):
+    inner = lambda v: v * scale
+    return np.sum(inner(x))
+
+
+def _by_two_lambdas(x, scale):
+    return np.sum((lambda: lambda v: v * scale)()(x))
+
+
+def _by_list(x, scale):
+    return sum([v * scale for v in x])
+
+
+def _by_generator(x, scale):
+    return sum(v * scale for v in x)
+
+
+def _by_class(x, scale):
+    class Inner:
+        def act(self, v):
+            return v * scale
+
+    return np.sum(Inner().act(x))
+
+
+def _outer(scale):
+    return lambda x, _: np.sum(x * scale)
+
+
+NOT_GLOBAL = [_by_lambda, _by_two_lambdas, _by_list, _by_generator, _by_class, _outer(2.0)]
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("f", NOT_GLOBAL, ids=lambda f: f.__name__)
+def test_a_variable_of_the_function_is_not_the_global_of_its_name(f, target, monkeypatch):
+    compiled = compile(f, target=target)
+    for k in range(6):
+        monkeypatch.setitem(globals(), "scale", X * k)
+        np.testing.assert_allclose(compiled(X, 1.0 + k), f(X, 1.0 + k), rtol=1e-14)
+    assert len(compiled.programs) == 1
+
+
+def _attribute_of_the_name(x, model, rate):
+    inner = lambda v: v * model.rate + rate
+    return np.sum(inner(x))
+
+
+def _global_inside(x, model, _):
+    return np.sum((lambda v: v * scale + model.rate)(x))
+
+
+@pytest.mark.parametrize("f", [_attribute_of_the_name, _global_inside])
+def test_what_an_inner_function_looks_up_is_seen(f, model):
+    compiled = compile(f)
+    for k in (1.0, 2.0):
+        model.rate = k
+        globals().update(scale=k)
+        np.testing.assert_allclose(compiled(X, model, 3.0), f(X, model, 3.0), rtol=1e-14)
+    assert len(compiled.programs) == 2

@@ -12,11 +12,13 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import fft, linalg, stats
+from scipy import fft, integrate, linalg, ndimage, optimize, stats
+from scipy.spatial import distance
 
 import chainrules_scipy
-from chainrules_compile import RecordingWarning, compile
-from chainrules_tape import grad
+from chainrules_compile import RecordingError, RecordingWarning, compile
+from chainrules_scipy.sparse import bicgstab
+from chainrules_tape import grad, value_and_grad
 from tests.engines.compile.shadow import alike
 from tests.libraries.scipy.samples.common import TAME
 from tests.libraries.scipy.samples.judge import samples
@@ -170,3 +172,88 @@ WHOLE = {  # functions whose operations have other last bits, or other numbers b
 def test_values_are_those_of_scipy(name):
     f, x = WHOLE[name]
     assert check(f, (x,), 20).programs, name
+
+
+def _reading(write):
+    """Return a function of the plain array into which a function of SciPy writes."""
+
+    def f(x):
+        out = np.empty(5)
+        write(x, out)
+        return np.sum(out * x)
+
+    return f
+
+
+REFUSED = {  # SciPy calls back, or writes into a plain array
+    "fsolve": lambda x: optimize.fsolve(lambda t: t**3 - x, x),
+    "newton": lambda x: optimize.newton(lambda t: t**3 - x, x),
+    "newton of a number": lambda x: optimize.newton(lambda t: t**3 - x[0], x[0]),
+    "fixed_point": lambda x: optimize.fixed_point(lambda t: (t + x) / 2.0, x),
+    "root": lambda x: optimize.root(lambda t: t**3 - x, x).x,
+    "brentq": lambda x: optimize.brentq(lambda t: t**3 - x[0], 0.0, 9.0),
+    "minimize": lambda x: optimize.minimize(lambda t: np.sum((t - x) ** 2), x).x,
+    "curve_fit": lambda x: optimize.curve_fit(lambda t, a: a * t, np.arange(5.0), x)[0],
+    "quad": lambda x: integrate.quad(lambda t: x[0], 0.0, 1.0)[0],
+    "quad_vec": lambda x: integrate.quad_vec(lambda t: x, 0.0, 1.0)[0],
+    "odeint": lambda x: integrate.odeint(lambda y, t: 0.0 * x, x, np.arange(2.0))[-1],
+    "output": _reading(lambda x, out: ndimage.gaussian_filter1d(x, 1.0, output=out)),
+    "output by position": _reading(lambda x, out: ndimage.gaussian_filter1d(x, 1.0, -1, 0, out)),
+    "out": _reading(lambda x, out: distance.cdist(x[:1, None], x[:, None], out=out[None])),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_scipy_calls_back_or_writes_to_is_not_recorded(name):
+    """At ones, a program that returned the operand would have given many of these results."""
+    f, x = REFUSED[name], np.ones(5)
+    with chainrules_scipy.install(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = compile(f)
+        for y in (x, 8.0 * x):
+            np.testing.assert_array_equal(compiled(y), f(y))
+        with pytest.raises(RecordingError, match="is not compiled: call it outside"):
+            compile(f, strict=True)(x)
+
+
+def test_a_slope_is_that_of_the_root_that_scipy_finds():
+    f = value_and_grad(lambda p, y: np.sum((p - optimize.fsolve(lambda t: t**3 - y, y)) ** 2))
+    with chainrules_scipy.install():
+        compiled, p = compile(f), np.array([2.0, 2.0])
+        for y in (np.ones(2), np.array([8.0, 27.0])):
+            value, slope = compiled(p, y)
+            np.testing.assert_allclose(value, np.sum((p - np.cbrt(y)) ** 2))
+            np.testing.assert_allclose(slope, 2.0 * (p - np.cbrt(y)), atol=1e-9)
+
+
+def of_a_variable(law, x):
+    return law.logpdf(x)
+
+
+NAMED = {  # what to write for functions of SciPy that refuse recorded values
+    "norm": lambda x: stats.norm.logpdf(x),
+    "gamma": lambda x: stats.gamma(2.0).logpdf(x),
+    "inv": lambda x: linalg.inv(np.outer(x, x) + np.eye(3)),
+    "expm": lambda x: linalg.expm(np.outer(x, x)),
+    "minimize": lambda x: optimize.minimize(lambda t: np.sum((t - x) ** 2), x).x,
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_scipy_refuses_names_the_function_to_import(name):
+    said = rf"scipy in line \d+ of .*\n  .*{name}.*\n  use {name}.* import {name}'$"
+    with pytest.raises(RecordingError, match=said):
+        compile(NAMED[name], strict=True)(np.array([0.3, 1.2, 0.8]))
+
+
+def test_what_is_written_for_a_traced_value_alone_is_not_advised():
+    f = lambda x: np.sum(of_a_variable(stats.beta(2.0, 3.0), x))
+    with pytest.raises(RecordingError, match="scipy in line") as found:
+        compile(f, strict=True)(np.array([0.3, 0.2, 0.8]))
+    assert "ignore_derivatives" not in str(found.value)
+
+
+def test_a_function_of_ours_is_not_advised_in_place_of_itself():
+    f = lambda x: bicgstab(np.outer(x, x) + np.eye(3), x, rtol=1e-12)[0]
+    with pytest.raises(RecordingError, match="\n  bicgstab is not compiled: call it outside"):
+        compile(f, strict=True)(np.array([0.3, 0.2, 0.8]))

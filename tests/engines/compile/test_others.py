@@ -103,6 +103,15 @@ def test_narrow_numbers_in_an_array_are_as_wide_as_the_array(target):
         assert found.dtype == known.dtype
 
 
+def _by_nditer(x):
+    return sum(np.nditer(x))
+
+
+def test_what_numpy_refuses_is_written_as_for_a_traced_value():
+    with pytest.raises(RecordingError, match=r"NPY_ITER_REFS_OK.*; use np\.ravel\(x\)$"):
+        compile(_by_nditer, strict=True)(np.arange(3.0))
+
+
 def test_so_does_a_gradient_that_others_have_wrapped():
     """SciPy is asked for the value, by what stands for it in the derivative."""
     script = (
