@@ -300,11 +300,11 @@ class Running:
             earlier = half(given, *saved)
             watched.check(rule, f"the {name}")
             kept = copied(earlier)
-            probe.again()  # overwrites scratch arrays that calls share
-            rule.check_own(f"the {name}", kept, earlier)
             found = half(seed, *saved)
             rule.check_same(f"the {name}", kept, found)
-            probe.check(rule, name)
+            other = probe.run(half, saved)  # overwrites scratch arrays, of the call or of all calls
+            rule.check_own(f"the {name}", kept, earlier)
+            probe.check(rule, name, other)
             self._check_nan(rule, f"the {name} of ", found, (seed, *saved))
             return found
 
@@ -331,21 +331,21 @@ class _Probe:
             for name, value in named(f)
         ]
 
-    def again(self) -> Any:
-        """Run the half again for that seed; None if it rejects the seed."""
+    def run(self, half: Any, saved: tuple[Any, ...]) -> Any:
+        """Run a half of the same call for that seed; None if it rejects the seed."""
         if self.found is None:
             return None
         with _quietly():
-            return self.half(copied(self.seed), *self.saved)
+            return copied(half(copied(self.seed), *saved))
 
-    def check(self, rule: Named, name: str) -> None:
-        """Raise if the half now gives another result."""
-        now = self.again()
-        problem = None if self.found is None else different(now, self.found)
+    def check(self, rule: Named, name: str, other: Any) -> None:
+        """Raise if the half now gives another result, or if that of the checked call did."""
+        now = other, self.run(self.half, self.saved)
+        problem = None if self.found is None else different(now, (self.found, self.found))
         if problem is not None:
             changed = [text for text, was, y in self.captured if different(y, was) is not None]
             why = f"{' and '.join(changed)} changed" if changed else (
-                "it reads a global, an attribute, or random numbers, which changed"
+                "it reads a global, an attribute, a kept result or random numbers, which changed"
             )  # fmt: skip
             msg = (
                 f"the {name} of {rule} gives something else than at the call: {problem}; {why} "

@@ -9,7 +9,7 @@ from chainrules_py.errors import NoRuleError, NotDifferentiableError
 from chainrules_py.registry.bind.bind import bind
 from chainrules_py.registry.bind.general import GeneralRecipe
 from chainrules_py.registry.call_normalization import normalise_call
-from chainrules_py.registry.table import find_rule
+from chainrules_py.registry.table import find_rule, name_of
 from chainrules_py.testing.cases.case import Case
 from chainrules_py.testing.cases.coordinates import Coordinates
 
@@ -24,8 +24,10 @@ class Bound(NamedTuple):
     options: dict[str, Any]
 
 
-def bound_rule(case: Case, mode: str) -> Bound | None:
+def bound_rule(case: Case, mode: str, alone: int | None = None) -> Bound | None:
     """Bind the rule of a call for a mode; None if the call consists of several operations.
+
+    With ``alone``, derivatives to the operand of that index alone are wanted.
 
     Raises
     ------
@@ -37,7 +39,12 @@ def bound_rule(case: Case, mode: str) -> Bound | None:
         return None
     classes = tuple(map(type, operands))
     unstated = case.unstated if len(operands) == len(case.operands) else ()
-    wanted = tuple([Coordinates(x).size > 0 and i not in unstated for i, x in enumerate(operands)])
+    wanted = tuple(
+        [
+            Coordinates(x).size > 0 and i not in unstated and alone in (None, i)
+            for i, x in enumerate(operands)
+        ]
+    )
     rule, config = demand(f, classes, None, "forward" if mode == "linearize" else mode)
     bound = bind(rule, classes, wanted, mode, primal=native, config=config)
     return Bound(rule, bound, native or f, operands, options)
@@ -53,7 +60,13 @@ def missing_mode(case: Case, mode: str, *, transposed: bool = True) -> str:
     except (NoRuleError, NotDifferentiableError) as error:
         return str(error)
     stated = None if transposed or found is None else getattr(found.rule, mode)
-    return f"the {mode} mode is the transpose of the other" if stated and stated.transposed else ""
+    return (
+        f"the rule of {name_of(case.f)} ({stated.source}) states no {mode} mode, which is the "
+        f"transpose of the other\n  write check_rule({name_of(case.f)}, ...), which checks what is "
+        f"stated"
+        if stated and stated.transposed
+        else ""
+    )
 
 
 def _statements(case: Case) -> list[Any]:

@@ -98,6 +98,53 @@ def reuses_scratch():
     return with_pull(pull), "writes to what an earlier call of it gave"
 
 
+def reuses_the_scratch_of_one_call():
+    double = doubled()
+
+    @rrule.register(double)
+    def double_rule(x):
+        work = np.empty_like(x)
+        return 2.0 * x, lambda y_bar: (np.multiply(y_bar, 2.0, out=work),)
+
+    return double, "the pull of .* writes to what an earlier call of it gave"
+
+
+class Workspace:
+    def __init__(self, x):
+        self.array = np.empty_like(x)
+
+    def __call__(self, t):
+        return np.multiply(t, 2.0, out=self.array)
+
+
+def reuses_an_object():
+    double = doubled()
+
+    @rule(double)
+    def double_rule(x):
+        half = Workspace(x)
+        return 2.0 * x, (LinearMap(half, half),)
+
+    return double, "writes to what an earlier call of it gave"
+
+
+def keeps_its_first_result():
+    double = doubled()
+
+    @rrule.register(double)
+    def double_rule(x):
+        kept = []
+
+        def pull(y_bar):
+            if not kept:
+                kept.append(2.0 * y_bar)
+            return (kept[0],)
+
+        return 2.0 * x, pull
+
+    return double, "the pull of .* gives something else than at the call: .*a kept result"
+
+
 def changes_what_it_saved():
     double = doubled()
 
@@ -144,6 +191,7 @@ def gives_another_dtype():
 
 WRONG = [
     writes_to_its_cotangent, writes_to_its_operand, writes_when_it_is_called, reuses_scratch,
+    reuses_the_scratch_of_one_call, reuses_an_object, keeps_its_first_result,
     changes_what_it_saved, draws, gives_another_value, gives_another_dtype,
 ]  # fmt: skip
 
@@ -183,6 +231,12 @@ def test_a_push_that_writes():
 
     with debug(), pytest.raises(MutationError, match="wrote to its tangent"):
         jvp(double, (X,), (X.copy(),))
+
+
+def test_a_push_that_reuses_the_scratch_of_one_call():
+    f, says = reuses_an_object()
+    with debug(), pytest.raises(MutationError, match=f"the push of .*{says}"):
+        linearize(f, X)[1](X)
 
 
 # -------------------------------------------------------------------------------- wrong functions

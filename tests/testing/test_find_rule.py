@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from chainrules_py import frule, primitive, rrule
 from chainrules_py import ops as v
-from chainrules_py import primitive, rrule
+from chainrules_py.testing import RuleCheckError, check_frule, check_rrule, check_rule
 from chainrules_py.testing.cases.case import Case
 from chainrules_py.testing.find_rule import missing_mode
 
@@ -27,3 +28,20 @@ def test_a_transpose_is_stated_by_nobody():
     case = Case(f, (np.ones(3),), {}, None, True, 0, None)
     assert missing_mode(case, "forward") == missing_mode(case, "reverse") == ""
     assert "transpose of the other" in missing_mode(case, "forward", transposed=False)
+
+
+def test_the_other_half_alone_is_refused_with_the_place_and_what_to_write():
+    f, g = primitive(lambda x, /: np.sin(x)), primitive(lambda x, /: np.sin(x))
+
+    @rrule.register(f)
+    def back(x):
+        return np.sin(x), lambda t: (t * np.cos(x),)
+
+    @frule.register(g)
+    def ahead(tangents, x):
+        return np.sin(x), tangents[0] * np.cos(x)
+
+    for check, h, place in ((check_frule, f, "back at "), (check_rrule, g, "ahead at ")):
+        with pytest.raises(RuleCheckError, match=rf"(?s){place}.*write check_rule\(.*, \.\.\.\)"):
+            check(h, np.ones(3))
+        assert check_rule(h, np.ones(3)).passed

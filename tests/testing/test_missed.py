@@ -18,7 +18,7 @@ from chainrules_py import (
 )
 from chainrules_py import ops as v
 from chainrules_py.testing import RuleCheckError, check_rule
-from chainrules_tape import grad, jvp
+from chainrules_tape import grad, jacobian, jvp
 
 RISING = np.array([0.1, 0.2, 0.3])
 N = NoTangent()
@@ -192,7 +192,107 @@ def test_a_wrong_partial_of_a_whole_number():
         check_rule(f, 1.5, 3)
 
 
+def sine_with_value(value):
+    """The sine, with right halves, and a rule whose value is another function of x and the sine."""
+    f = primitive(lambda x, /: np.sin(x))
+
+    @rule(f)
+    def f_rule(x):
+        push, pull = (lambda t, c: t * c), (lambda t, c: t * v.conj(c))
+        return value(x, v.sin(x)), (LinearMap(push, pull, v.cos(x)),)
+
+    return f
+
+
+def test_a_value_that_is_wrong_in_single_precision_alone():
+    f = sine_with_value(lambda x, y: y + x.dtype.type(5.0 * (x.dtype == np.float32)))
+    with pytest.raises(RuleCheckError, match="float32: the value of frule is not"):
+        check_rule(f, RISING)
+
+
+def test_a_value_that_is_wrong_for_complex_operands_alone_is_reported():
+    f = sine_with_value(lambda _x, y: v.conj(y))
+    assert "complex: its value is wrong" in str(check_rule(f, RISING))
+    assert check_rule(sine_with_value(lambda _x, y: y), RISING).verdict("complex") == "passed"
+
+
+@pytest.mark.parametrize("factor", [-1.0, 0.0, 1.1, 2.0, 10.0])
+def test_a_wrong_factor_in_half_precision(factor):
+    def sine(factor):
+        body = lambda x: lambda t: (t * np.cos(x) * np.float16(factor),)
+        return of_numpy(lambda x, /: np.sin(x), body)
+
+    x = np.array([0.5, -1.0, 2.0], np.float16)
+    assert check_rule(sine(1.0), x).verdict("adjoint") == "passed"
+    with pytest.raises(RuleCheckError, match="adjoint: pull and differences differ"):
+        check_rule(sine(factor), x)
+
+
+def product_of_wanted(scale_value, scale_pull):
+    f = primitive(lambda a, b, /: a * b)
+
+    @rule(f)
+    def f_rule(a, b, *, wanted):
+        of_b = lambda t, c: t * c * scale_pull(wanted)
+        return a * b * scale_value(wanted), (LinearMap(times, times, b), LinearMap(times, of_b, a))
+
+    return f
+
+
+def rrule_of_wanted(scale_value, scale_pull):
+    f = primitive(lambda a, b, /: a * b)
+
+    @rrule.register(f)
+    def f_rrule(a, b, *, wanted):
+        pull = lambda t: (t * b, t * a * scale_pull(wanted))
+        return a * b * scale_value(wanted), pull
+
+    return f
+
+
+@pytest.mark.parametrize("make", [product_of_wanted, rrule_of_wanted])
+def test_what_a_rule_computes_where_another_operand_is_not_wanted(make):
+    one, two_alone = lambda _: 1.0, lambda wanted: 1.0 if all(wanted) else 2.0
+    assert check_rule(make(one, one), RISING, RISING + 1.0).passed
+    for f in (make(one, two_alone), make(two_alone, one)):
+        with pytest.raises(RuleCheckError, match="wrong when wanted alone"):
+            check_rule(f, RISING, RISING + 1.0)
+
+
 # ------------------------------------------------------------------------------- false alarms
+
+
+@pytest.mark.parametrize("x", [0.5, np.float64(0.5), np.asarray(0.5), RISING, -1.5], ids=repr)
+@pytest.mark.parametrize(
+    "value, operation, slope",
+    [
+        (lambda x: np.logaddexp(0.0, x), lambda x: v.logaddexp(0.0, x), lambda x, y: v.exp(x - y)),
+        (lambda x: np.where(x > 0, x, -x), v.abs, lambda x, _y: v.sign(x)),
+        (lambda x: np.add(x, x), lambda x: 2.0 * x, lambda _x, _y: 2.0),
+    ],
+    ids=["softplus", "abs", "double"],
+)
+def test_a_number_of_another_class_is_the_same_value(value, operation, slope, x):
+    f = primitive(lambda x, /: value(x))
+
+    @rule(f)
+    def f_rule(x):
+        y = operation(x)
+        return y, (LinearMap(times, times, slope(x, y)),)
+
+    assert check_rule(f, x, thorough=True).passed
+
+
+@pytest.mark.parametrize("x, other", [(0.5, np.float32(0.25)), (0.5, 1), (np.ones(2), 1.0)])
+def test_a_number_of_another_dtype_or_shape_is_another_value(x, other):
+    f = primitive(lambda x, /: 2.0 * x)
+
+    @rule(f)
+    def f_rule(x):
+        return other, (LinearMap(times, times, 2.0),)
+
+    with pytest.raises(RuleCheckError, match="value"):
+        check_rule(f, x)
 
 
 def test_newtons_root_is_skipped_at_zero():
@@ -206,13 +306,15 @@ def test_newtons_root_is_skipped_at_zero():
     assert check_rule(f, np.array([0.5, 1.0, 2.0]), thorough=True).passed
 
 
-def test_a_buffer_of_one_call_may_be_used_again():
+def test_a_buffer_of_one_call_is_wrong_where_it_pulls_twice():
     def body(x):
         buffer = np.empty_like(x)
         return lambda t: (np.multiply(t, np.cos(x), out=buffer),)
 
     f = of_numpy(lambda x, /: np.sin(x), body)
-    assert check_rule(f, RISING).passed
+    with pytest.raises(RuleCheckError, match="aliased cotangent"):
+        check_rule(f, RISING)
+    assert not np.allclose(jacobian(f)(RISING), np.diag(np.cos(RISING)))
     twice = grad(lambda x: np.sum(f(f(x))))(RISING)
     np.testing.assert_allclose(twice, np.cos(np.sin(RISING)) * np.cos(RISING))
 

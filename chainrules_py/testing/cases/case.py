@@ -122,7 +122,7 @@ class Case:
         self.precision = max([1e-15, *(resolution(x) for x in (*self.operands, self.y))])
         self.least = next(x for p, x in _LEAST if self.precision < p)
         # At a derived call, a function may be badly conditioned.
-        self.slack = max(1e-6 if derived else 1e-10, 1e4 * self.precision)
+        self.slack = min(max(1e-6 if derived else 1e-10, 1e4 * self.precision), 3e-2)
         self.settling = min(max(1e-4, 1e4 * self.precision), 3e-2)
         own = min(max(1e-5 if derived else 1e-8, 1e4 * self.precision), 3e-2)
         self.tolerance = own if tolerance is None else tolerance

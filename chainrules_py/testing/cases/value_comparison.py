@@ -87,9 +87,18 @@ def fingerprint(x: Any) -> Any:
     return values.shape, values.dtype, bits
 
 
+def _class(x: Any) -> type:
+    """Return the class of a value; for numbers of Python and NumPy, that of NumPy's 0-d arrays."""
+    return (
+        np.ndarray
+        if type(x) in (bool, int, float, complex) or isinstance(x, np.generic)
+        else type(x)
+    )
+
+
 def differs(y: Any, want: Any, precision: float) -> str | None:
     """Describe how a value differs from another beyond rounding; None if it does not."""
-    if type(y) is not type(want):
+    if _class(y) is not _class(want):
         return f"a {type(y).__qualname__}, not a {type(want).__qualname__}"
     if is_structure_type(type(y)):
         for (key, a), (_, b) in zip(fields_of(y), fields_of(want), strict=True):

@@ -262,19 +262,22 @@ def check_varied(case: Case, vary: Mapping[str, tuple[Any, ...]]) -> None:
 
 
 def check_single(case: Case) -> None:
-    """Check the rule with operands in single precision: types, and numbers in both halves."""
+    """Check the rule with operands in single precision: value, types, and both halves."""
     alike: Any = lambda x, n: n if n is x or not isinstance(x, np.ndarray) else x.astype(n.dtype)
     narrow = tuple([alike(x, narrowed(x)) for x in case.operands])  # arrays keep their class
     same = all(a is b for a, b in zip(narrow, case.operands, strict=True))
     skip_if(same, "no operand is an array in double precision")
-    single = _beside(case, narrow)
-    skip_if(single is None, "in single precision the function raises an error")
-    check_types(single)  # type: ignore[arg-type]
+    try:
+        single = _beside(case, narrow)
+    except Exception as error:
+        raise SkippedCheckError("in single precision the function raises an error") from error
+    check_value(single)
+    check_types(single)
     skip_if(case.gauge is not None, "the result is determined up to a gauge")
     halves = [Case.pushed] * case.has_push + [Case.pulled] * case.has_pull
-    seen = all(np.all(np.isfinite(half(single))) for half in halves)  # type: ignore[arg-type]
+    seen = all(np.all(np.isfinite(half(single))) for half in halves)
     skip_if(not seen, "in single precision there are no numbers of this size")
-    if wrong_halves(single) != []:  # type: ignore[arg-type]
+    if wrong_halves(single) != []:
         _judge(case, Call("float32", narrow, case.options))
 
 
@@ -301,22 +304,21 @@ def check_complex(case: Case) -> None:
         return
     try:
         varied = _beside(case, operands)
-        wrong = None if varied is None else wrong_halves(varied)
-    except Exception:  # the rule rejects complex operands
+        check_value(varied)
+        wrong = wrong_halves(varied)
+    except WrongError:
+        wrong = ["value"]
+    except Exception:  # the function or its rule rejects complex operands
         return
     if wrong:
-        halves = " and ".join(wrong)
         raise SkippedCheckError(
-            f"its {halves} is wrong with complex operands: give some to check it"
+            f"its {' and '.join(wrong)} is wrong with complex operands: give some to check it"
         )
 
 
-def _beside(case: Case, operands: tuple[Any, ...]) -> Case | None:
-    """Return the case at other operands, along one direction; None where f rejects them."""
+def _beside(case: Case, operands: tuple[Any, ...]) -> Case:
+    """Return the case at other operands, along one direction."""
     how = case.gauge, case.smooth, 0, None
-    try:
-        varied = Case(case.f, operands, case.options, *how, derived=True, few=True)
-    except Exception:
-        return None
+    varied = Case(case.f, operands, case.options, *how, derived=True, few=True)
     varied.has_push, varied.has_pull = case.has_push, case.has_pull
     return varied
