@@ -50,11 +50,11 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
         return _index(line)
     if error is not None and line.library:  # it was traced, or pandas refuses to store it
         return _buffer(line) if "Invalid value" in str(error) else None
-    if (written := _strided(line) or _stacked(line)) is not None:
+    if (written := _strided(line) or _of_flags(line) or _stacked(line)) is not None:
         return written
-    from chainrules_numpy.plain_number_advice import of_plain  # loads np.polynomial
+    from chainrules_numpy.plain_number_advice import of_mapped, of_plain  # loads np.polynomial
 
-    return of_plain(line) or (_buffer(line) if error is None else None)
+    return of_mapped(line) or of_plain(line) or (_buffer(line) if error is None else None)
 
 
 def _of_read_only(line: Line) -> str | None:
@@ -133,6 +133,17 @@ def _strided(line: Line) -> str | None:
     windows = f"np.lib.stride_tricks.sliding_window_view({x}, window_shape)[::step]"
     by_places = f"np.ravel({x})[{text}], or, for windows of its last lengths, "
     return f"use {by_places * (order != 'A')}{windows}"
+
+
+def _of_flags(line: Line) -> str | None:
+    """Return a write to the array in place of one to a view that NumPy made read-only, or None."""
+    name = getattr(line.node, "attr", "")
+    sets = name == "flags" and re.match(r"(\.writeable|\[.WRITEABLE.\]) *=", line.texts[1])
+    write = (
+        "leave it out, and write np.fill_diagonal(a, y) for d[:] = y of d = np.diag(a), or to the "
+        "array itself for another view"
+    )
+    return write if sets or name == "setflags" else None
 
 
 def _order(x: Any) -> str:

@@ -519,3 +519,22 @@ def of_plain(line: Line) -> str | None:
     function, new = ast.parse(f"np.{name}", mode="eval").body, copy.copy(line)
     new.node = ast.Call(function, [array, *call.args], call.keywords)
     return advised(getattr(np, name), new) or f"use {ast.unparse(new.node)}"
+
+
+def of_mapped(line: Line) -> str | None:
+    """Return what to write for ``map(f, xs)`` of a function that takes plain numbers, or None."""
+    whole: Any = line.stored or line.node or ast.Pass()
+    for call in ast.walk(whole):
+        if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "map"):
+            continue
+        f, *xs = call.args
+        one = copy.copy(line)
+        one.node = ast.Call(f, [ast.Name("v")], [])
+        parts = _EXPRESSION.fullmatch(advised(one.function, one) or "")
+        plain = any(line.traced()) and not any(line.traced(call))
+        if len(xs) != 1 or plain or parts is None or "a constant" in parts[0]:
+            continue
+        each = ast.unparse(xs[0])
+        made = each if parts[1] == "v" else f"[{parts[1]} for v in {each}]"
+        return f"use {ast.unparse(whole).replace(ast.unparse(call), made)}{parts[2] or ''}"
+    return None

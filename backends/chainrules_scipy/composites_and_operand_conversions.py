@@ -24,6 +24,7 @@ from chainrules_py.extend import (
     closed,
     flatten,
     kind_of,
+    moves,
     namespace_of,
     objects,
     type_info,
@@ -567,12 +568,19 @@ def nested(*xs: Any) -> int:
     """Count the levels of differentiation around values; a series carries several.
 
     Each value may belong to a level of its own: the mixed derivative of `f(x, y)` by two nested
-    differentiations has the order 2, though each of x and y has one level.
+    differentiations has the order 2, though each of x and y has one level. Other engines do not
+    tell how often they differentiate.
     """
     orders = {}
     for x in xs:
         while isinstance(x, Tracer):
             orders[x.level], x = getattr(x, "orders", 1), x.__payload__
+        if moves(x):
+            reject(
+                "a solution of SciPy's is differentiated by one step for each order, and only "
+                "chainrules_tape counts the orders: differentiate by its grad or jvp, or write "
+                "chainrules_py.ops.root(equation, start, *operands)"
+            )
     return sum(orders.values())
 
 

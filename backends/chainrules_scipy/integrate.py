@@ -11,6 +11,7 @@ import math
 import operator
 import threading
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -124,8 +125,9 @@ def quad(
             for part in ("real", "imag")
         ]
         errors = [plain(error) for _, error, *_ in parts]
-        value = parts[0][0] + 1j * parts[1][0]
-        return answer("quad(...)", (0.0, errors[0] + 1j * errors[1]), _0=value)
+        return answer(
+            "quad(...)", (0.0, errors[0] + 1j * errors[1]), _0=parts[0][0] + 1j * parts[1][0]
+        )
     if weight is not None or any(value is not None for value in options.values()):
         reject(
             "quad(weight=...) has no derivative here: write the weight into the function",
@@ -272,6 +274,7 @@ def quad_vec(
     points: Any, quadrature: Any, args: Any,
 ) -> Any:  # fmt: skip
     """Integrate a function whose values are arrays."""
+    args = args if isinstance(args, tuple) else (args,)
     low, high = float(readable(a)), float(readable(b))
     integrand = _Integrand(lambda x: joined(f(x, *args)))
     how = (epsabs, epsrel, norm, cache_size, limit, 1, points, quadrature, True)
@@ -292,7 +295,7 @@ def nquad(func: Any, ranges: Any, args: Any, opts: Any) -> Any:
             "nquad(opts=...) for each variable has no derivative here; give one for all",
             UnsupportedKeywordError,
         )
-    args = args if isinstance(args, tuple) else () if args is None else (args,)
+    args = () if args is None else tuple(args)
 
     def over(k: int, outer: tuple[Any, ...]) -> Any:
         def f(x: Any) -> Any:
@@ -388,7 +391,8 @@ def flow_numpy(y0: np.ndarray, *parameters: Any, problem: Problem) -> Any:
 def _integrated(y0: np.ndarray, parameters: Any, problem: Problem, atol: Any) -> np.ndarray:
     # LSODA overwrites y; a compiled program keeps no reference to it.
     rate: Any = problem.program or (lambda y, t: problem.rate(y.copy(), t, *parameters))
-    with _lock:
+    # The message says whether LSODA failed. Another formula solves it then, without a warning.
+    with _lock, warnings.catch_warnings(action="ignore", category=scipy.integrate.ODEintWarning):
         found, info = NATIVE.odeint(
             rate, y0, problem.times, rtol=problem.rtol, atol=atol, full_output=True, mxstep=20_000
         )
@@ -408,9 +412,8 @@ def flow_rule(y0: Array, *parameters: Any, problem: Problem, wanted: Any) -> Any
     start = v.concat(y0, np.reshape(np.eye(count, n) * wanted[0], -1), axis=0)
     left = iter(wanted[1:])
     among = tuple([isinstance(x, Tracer) and next(left) for x in problem.tree.leaves])
-    beside, program = (n, own, among, problem.beside), None
-    if not varies((y0, parameters)):
-        program = _compiled(problem, beside, start, parameters)
+    beside = n, own, among, problem.beside
+    program = None if varies((y0, parameters)) else _compiled(problem, beside, start, parameters)
     both = flow(start, *parameters, problem=problem._replace(beside=beside, program=program))
     slopes = v.reshape(both[:, n:], shape=(-1, count, n))
     spans = iter(itertools.pairwise([0, *itertools.accumulate(sizes)]))
@@ -521,7 +524,7 @@ def _is_plain(x: Any) -> bool:
 
 
 _HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil", "mxordn"} | {
-    *("mxords", "mxstep", "printmessg"),
+    *("atol", "full_output", "mxords", "mxstep", "printmessg", "rtol"),
 }
 # The default tolerances of ``odeint``.
 _OF_LSODA = 2.0**-26
@@ -543,27 +546,26 @@ def odeint(
     otherwise they are those of `chainrules_py.ops.odeint`, a Runge-Kutta formula.
     """
     args = args if isinstance(args, tuple) else (args,)
-    tolerances: dict[str, Any] = {
-        name: options.pop(name) for name in ("rtol", "atol") if name in options
-    }
-    wants_all = options.pop("full_output", False)
-    rest = {k for k, value in options.items() if value not in (None, 0, False)} - _HINTS
+    rest = {k for k in options.keys() - _HINTS if options[k] not in (None, 0, False)}
     if given or rest:
         reject(
             f"odeint takes rtol, atol and tfirst with traced values, and not {sorted(rest)}",
             UnsupportedKeywordError,
         )
+    if not is_traced((func, y0, t, args, options)):
+        return NATIVE.odeint(func, y0, t, args, tfirst=tfirst, **options)
     y0, t = v.reshape(array_of(y0), shape=(-1,)), array_of(t)
     turned = (lambda y, at, *args: func(at, y, *args)) if tfirst else func
-    rate, dfun = of_values(func, args), options.get("Dfun")
-    if dfun is not None:
-        options["Dfun"] = of_values(dfun, args)
-    asked: dict[str, Any] = {"full_output": wants_all, "tfirst": tfirst, **options, **tolerances}
-    found = NATIVE.odeint(lambda *at: numbers_of(rate(*at)), readable(y0), readable(t), **asked)
-    ys = _states(turned, y0, t, args, **tolerances)
+    rate = of_values(func, args)
+    if options.get("Dfun") is not None:
+        options["Dfun"] = of_values(options["Dfun"], args)
+    found = NATIVE.odeint(
+        lambda *at: numbers_of(rate(*at)), readable(y0), readable(t), tfirst=tfirst, **options
+    )
+    ys = _states(turned, y0, t, args, rtol=options.get("rtol"), atol=options.get("atol"))
     return (
         answer("odeint(...)", found, _0=anchored(found[0], ys))
-        if wants_all
+        if isinstance(found, tuple)
         else anchored(found, ys)
     )
 
@@ -603,10 +605,10 @@ def _step(f: Any, y: Any, t: Any, length: Any, args: Any) -> Any:
 
 
 def _of_numbers(event: Any, args: Any) -> Any:
-    """Return an event for plain numbers, with the attributes of the given one."""
+    """Return an event for plain numbers, which ends the integration as the given one does."""
     known = of_values(event, args)
     plain = lambda t, y: float(readable(known(t, y)))
-    vars(plain).update(vars(event))
+    vars(plain).update({k: getattr(event, k, 0) for k in ("terminal", "direction")})
     return plain
 
 
@@ -629,9 +631,13 @@ def solve_ivp(
     by `odeint`, with LSODA or a Runge-Kutta formula, and tolerances of at most 1e-6 and 1e-9:
     SciPy's default ones leave three digits.
     """
+    if not is_traced((fun, t_span, y0, t_eval, events, args, options)):
+        return NATIVE.solve_ivp(
+            fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
+        )
     asked_for = (events or ()) if isinstance(events, (list, tuple, type(None))) else (events,)
     start, end = map(array_of, t_span)
-    args = args or ()
+    args = () if args is None else tuple(args)
 
     def turned(y: Any, t: Any, *args: Any) -> Any:
         return fun(t, y[:, None] if vectorized else y, *args)

@@ -17,7 +17,7 @@ import scipy.linalg as native
 
 from chainrules_py import Array, LinearMap, UnsupportedKeywordError, extend, primitive, rule
 from chainrules_py import ops as v
-from chainrules_py.extend import advise, alias, kind_of, namespace_of, untraced, varies
+from chainrules_py.extend import advise, kind_of, namespace_of, untraced, varies
 from chainrules_py.ops.linalg import resolution
 from chainrules_scipy.composites_and_operand_conversions import (
     added_up,
@@ -687,13 +687,6 @@ FOLLOWED |= (
         for name in ("bandwidth", "ishermitian", "issymmetric")
     }
 )
-for _block_diag in (native.block_diag, FOLLOWED["block_diag"]):
-    alias(
-        _block_diag,
-        to=lambda arrs: FOLLOWED["block_diag"](*arrs),
-        parameters={"arrs": ()},
-        gather="arrs",
-    )
 
 
 @stands_for(native.fractional_matrix_power)

@@ -385,7 +385,7 @@ FOLLOWED: dict[str, Any] = follow_all(
 
 
 _kernel: Any = private("_gaussian_kernel1d")  # SciPy's own, if no width is traced
-_float: Any = lambda x: v.astype(x, dtype=np.float64) if isinstance(x, Tracer) else float(x)
+_float: Any = lambda x: array_of(x).astype(np.float64) if isinstance(x, Tracer) else float(x)
 instead_of(
     _kernel,
     lambda x, *how: (followed(_kernel) if isinstance(x, Tracer) else _kernel)(_float(x), *how),

@@ -76,9 +76,18 @@ def settled(operation: Any, f: Any, x: Any, size: float) -> Any:
     return operation(f, start, solver=lambda *_: x, tol=NEAR)
 
 
-def as_tuple(args: Any) -> tuple[Any, ...]:
-    """Return further arguments as a tuple: SciPy also takes a single one alone."""
-    return args if isinstance(args, tuple) else (args,)
+# SciPy's functions that unpack further arguments, also those of a list or an array. To the others,
+# all that is no tuple is a single argument.
+_UNPACKING = {
+    *("differential_evolution", "direct", "dual_annealing", "fixed_point", "fmin_bfgs", "fmin_cg"),
+    *("fmin_l_bfgs_b", "fmin_ncg", "fmin_slsqp", "fmin_tnc", "fminbound", "newton", "shgo"),
+}
+
+
+def as_tuple(theirs: Any, args: Any) -> tuple[Any, ...]:
+    """Return the further arguments of one of SciPy's functions as a tuple."""
+    is_one = not isinstance(args, tuple) and theirs.__name__ not in _UNPACKING
+    return (args,) if is_one else tuple(args)
 
 
 class Search:
@@ -108,7 +117,7 @@ class Search:
         self.given: Any = self.bound.arguments
         of = next(iter(self.bound.signature.parameters))
         local = self.given.get("minimizer_kwargs") or {}
-        f, further = self.given[of], as_tuple(self.given.pop("args", local.get("args", ())))
+        f, further = self.given[of], as_tuple(theirs, self.given.pop("args", local.get("args", ())))
         self.limits = self.given.get("bounds", local.get("bounds"))
         for name, x in self.given.items():  # what starts and ends a search does not move its end
             if name in _SLOPES and callable(x):
@@ -119,9 +128,9 @@ class Search:
         self.size = max(
             [np.max(np.abs(x), initial=0.01) for x in begins if x is not None], default=1.0
         )
-        is_pair = any(self.given.get(name) is True for name in _SLOPES)
-        is_pair |= theirs.__name__ in ("fmin_tnc", "fmin_l_bfgs_b") and not (
-            self.given.get("fprime") or self.given.get("approx_grad")
+        is_pair = any(self.given.get(name) is True for name in _SLOPES) or (
+            theirs.__name__ in ("fmin_tnc", "fmin_l_bfgs_b")
+            and not (self.given.get("fprime") or self.given.get("approx_grad"))
         )
         self.given[of] = of_numbers(f, further)
 
@@ -274,7 +283,7 @@ def _part(c: Any) -> tuple[Any, Any, Any]:
     if isinstance(c, tuple):
         return c
     if isinstance(c, dict):
-        args = as_tuple(c.get("args", ()))
+        args = tuple(c.get("args", ()))
         return lambda x: c["fun"](x, *args), 0.0, 0.0 if c["type"] == "eq" else np.inf
     return (lambda x: v.matmul(array_of(c.A), x)) if hasattr(c, "A") else c.fun, c.lb, c.ub
 
@@ -360,12 +369,12 @@ def located(
     if polishes:
         shape, plain = np.shape(x), of_numbers(f)
         x = NATIVE.minimize(
-            lambda y: plain(y.reshape(shape)), x, method="Nelder-Mead", options=_CLOSE
+            lambda y: plain(y.reshape(shape)),
+            x,
+            method="Nelder-Mead",
+            options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000, "maxfev": 8000},
         ).x.reshape(shape)
     return settled(v.minimize, f, x, size)
-
-
-_CLOSE = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000, "maxfev": 8000}
 
 
 @stands_for(native.minimize)
@@ -454,7 +463,7 @@ def least_squares(
             f"least_squares(loss={loss!r}) is not for traced values; take one of {list(_LOSSES)}",
             UnsupportedKeywordError,
         )
-    kwargs, args = kwargs or {}, as_tuple(args)
+    kwargs, args = kwargs or {}, tuple(args)
     start = np.reshape(readable(array_of(x0)), -1)
 
     def residuals(x: Any) -> Any:
@@ -624,7 +633,7 @@ SEARCHES = {
 @stands_for(native.leastsq, without="full_output")
 def leastsq(func: Any, x0: Any, args: Any) -> tuple[Any, ...]:
     """Find the minimum of a sum of squares: as ``scipy.optimize.leastsq``."""
-    return least_squares(func, x0, args=as_tuple(args), method="lm").x, 1
+    return least_squares(func, x0, args=as_tuple(native.leastsq, args), method="lm").x, 1
 
 
 def _squares(a: Any, b: Any) -> Callable[[Any], Any]:

@@ -12,11 +12,10 @@ import scipy.special as native
 
 from chainrules_py import UnsupportedKeywordError, scalar_rule
 from chainrules_py import ops as v
-from chainrules_py.extend import kind_of, moves
+from chainrules_py.extend import kind_of, moves, untraced
 from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
     array_of,
-    asked,
     attribute,
     in_kind_of,
     in_precision_of,
@@ -164,23 +163,23 @@ def logsumexp(
     if b is None and not return_sign:
         return v.logsumexp(a, axis=axis, keepdims=bool(keepdims))
     b = array_of(1.0 if b is None else b)
-    known, zero = asked(a), asked(b) == 0
-    # An exponent with a weight of 0 may be infinite, or larger than all others.
-    largest = np.where(zero | ~np.isfinite(known.real), -np.inf, known.real)
-    largest = np.max(largest, axis=axis, keepdims=True, initial=-np.inf)
-    largest = np.where(np.isfinite(largest), largest, 0).astype(known.real.dtype)
+    zero, infinite = v.equal(untraced(b), 0), v.logical_not(v.isfinite(untraced(a)))
+    # An exponent with a weight of 0 may be infinite, or larger than all others. The shift cancels,
+    # so no derivative flows through it; without exponents it is 0.
+    shift: Any = v.where(v.logical_or(zero, infinite), -math.inf, untraced(a).real)
+    shift = (v.sum if 0 in shift.shape else v.max)(shift, axis=axis, keepdims=True)
+    shift = v.where(v.isfinite(shift), shift, 0)
     # With constant weights, exponents with weight 0 are left out; else the slope in b needs them.
-    left_out = zero & ~np.isfinite(known) if moves(b) else zero
-    largest = array_of(largest)
-    a = v.where(left_out, largest, a)
-    total = v.sum(v.strong_multiply(b, v.exp(a - largest)), axis=axis, keepdims=True)
+    left_out = v.logical_and(zero, infinite) if moves(b) else zero
+    a = v.where(left_out, shift, a)
+    total = v.sum(v.strong_multiply(b, v.exp(a - shift)), axis=axis, keepdims=True)
     size = v.abs(total)
     sign = v.sign(total) if kind_of(total) == "real" else total / v.where(size == 0, 1, size)
     if return_sign:
-        y = v.log(size) + largest
+        y = v.log(size) + shift
     else:
         y = v.log(v.where(sign < 0, math.nan, total) if kind_of(sign) == "real" else total)
-        y = y + largest
+        y = y + shift
     y, sign = (y, sign) if keepdims else (v.sum(y, axis=axis), v.sum(sign, axis=axis))
     return (y, sign) if return_sign else y
 

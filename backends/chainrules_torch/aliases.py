@@ -691,3 +691,12 @@ for _names, _f in (
     row(_names)(_f)
 for _names, _f in (*_VIEWS, *[(f"Tensor.{x}", _converted(of)) for x, of in _DTYPES.items()]):
     row(_names, views=True)(_f)
+for _names, _write in (
+    ("requires_grad_", "leave .requires_grad_() out: it is being differentiated"),
+    ("type", "use .to(dtype), which has its derivative"),
+    *[
+        (x, f"write {x} = chainrules_torch.import_rule(torch.Tensor.{x}), which has its derivative")
+        for x in ("sum_to_size", "unfold")
+    ],
+):
+    extend.advise(getattr(torch.Tensor, _names), _write)

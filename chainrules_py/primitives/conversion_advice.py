@@ -302,8 +302,11 @@ class Line:
             elif part is not None:
                 setattr(node, name, constants.visit(part))
         text = "" if node is None else ast.unparse(node)
-        wanted = "ignore_derivatives" in text and len(text) <= _LONGEST + 20
-        return text if wanted else ast.unparse(_call(made, self.argument))
+        return (
+            text
+            if "ignore_derivatives" in text and len(text) <= _LONGEST + 20
+            else ast.unparse(_call(made, self.argument))
+        )
 
     def option(self, name: str) -> str | None:
         """Return the expression of an option of the call, or None."""
@@ -317,20 +320,30 @@ class Line:
         if self.option(option) is None or option in ("axes", "keepdims"):
             return None
         call: Any = copy.deepcopy(self.node)
+        made = re.fullmatch(r"(?:\w+\.)*export\(([\w.]+).*\)", str(self.called))
+        f = inspect.unwrap(self.value_of(_parsed(made[1])) if made else self.function)
+        # NumPy's own functions take no arrays of another library, as an exported one does.
+        choose, cast = (
+            ("export(np.where)", "export(np.astype)({}, {})")
+            if made or (hasattr(f, "nin") and f is not self.function)
+            else ("np.where", "[y.astype({1}) for y in {0}]")
+            if getattr(f, "nout", 1) > 1
+            else ("np.where", "{}.astype({})")
+        )
         out, where = self.option("out"), self.option("where")
-        masked = where is not None and (option == "where" or hasattr(self.function, "nin"))
+        masked = where is not None and (option == "where" or hasattr(f, "nin"))
         names = ("out", "where")[: 1 + masked] if option in ("out", "where") else (option,)
         call.keywords = [each for each in call.keywords if each.arg not in names]
         if masked and "where" in names:
-            call.args = [_parsed(f"np.where({where}, {ast.unparse(x)}, 1.0)") for x in call.args]
-            of_truth = "False" * bool({"d->?", "dd->?"} & {*getattr(self.function, "types", ())})
-            call = _parsed(f"np.where({where}, {ast.unparse(call)}, {out or of_truth or '0.0'})")
-        text = ast.unparse(call) + f".astype({self.option('dtype')})" * (option == "dtype")
-        target = isinstance(_parsed(out or ""), (ast.Name, ast.Attribute, ast.Subscript))
+            call.args = [_parsed(f"{choose}({where}, {ast.unparse(x)}, 1.0)") for x in call.args]
+            of_truth = "False" * bool({"d->?", "dd->?"} & {*getattr(f, "types", ())})
+            call = _parsed(f"{choose}({where}, {ast.unparse(call)}, {out or of_truth or '0.0'})")
+        text = (cast if option == "dtype" else "{}").format(ast.unparse(call), self.option("dtype"))
         # A traced array is written into, as others may see it; a plain one cannot hold the result.
         return (
             f"{out}{'[...]' * (str(out) in self.traced(_parsed(out or '')))} = {text}"
-            if target and "out" in names
+            if "out" in names
+            and isinstance(_parsed(out or ""), (ast.Name, ast.Attribute, ast.Subscript))
             else text
         )
 

@@ -493,8 +493,11 @@ def to_import(f: Any, called: str, options: str = "") -> str | None:
     engine = dict(announced(BACKENDS)).get(public_name(f).partition(".")[0])
     of = f"functools.partial({called}{options})" if options else called
     made = f"{called.rpartition('.')[2]} = {engine}.import_rule({of})"
-    imports = hasattr(sys.modules.get(engine or ""), "import_rule")
-    return f"write {made}, which has its own derivative" if imports else None
+    return (
+        f"write {made}, which has its own derivative"
+        if hasattr(sys.modules.get(engine or ""), "import_rule")
+        else None
+    )
 
 
 def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -502,7 +505,7 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     if (known := advised(f, line) or advised_at(line)) is not None:
         text = told(f"{name} takes plain values", line, known)
         raise lost((operands, keywords), text, line, NotDifferentiableError)
-    called = line.called or name
+    called = str(line.called) if (line.called or "").replace(".", "").isidentifier() else name
     short = called.rpartition(".")[2]
     plain = [(k, line.option(k)) for k, x in keywords.items() if not find_tracers(x)]
     write = to_import(f, called, "".join([f", {k}={text}" for k, text in plain if text])) or (

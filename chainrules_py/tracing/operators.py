@@ -83,24 +83,25 @@ class Member:
             see(self.native, ())
         if self.native not in aliases:
             line = Line(caller())
-            instead = advised(self.native, line) or instead_of(line)
-            fact = f"{self.name} of {picture(x)} has no derivative that is known"
-            if line.owner(self.name) is None and line.called is not None:
-                fact = f"{line.called} takes plain arrays: it reads {self.name} of {picture(x)}"
+            owner = line.owner(self.name)
+            fact = (
+                f"{self.name} of {picture(x)} has no derivative that is known"
+                if owner is not None or line.called is None
+                else f"{line.called} takes plain arrays: it reads {self.name} of {picture(x)}"
+            )
             library = sys.modules.get(type(untraced(x)).__module__.partition(".")[0])
             theirs = getattr(library, self.name, None)
-            instead = instead or (theirs and to_import(theirs, public_name(theirs)))
-            if (
-                instead is None
-                and callable(self.native)
-                and hasattr(sys.modules.get("numpy"), self.name)
-            ):
-                instead = f"use np.{self.name}({line.owner(self.name) or 'x'})"
-            msg = told(
-                fact,
-                line,
-                instead or f"use {_constant(line, self.name)}, which is a constant",
+            of_numpys: bool = callable(self.native) and hasattr(sys.modules.get("numpy"), self.name)
+            constant = f"ignore_derivatives({owner}).{self.name}" if owner else line.with_constant()
+            instead = (
+                advised(self.native, line)
+                or instead_of(line)
+                or _out_of_place(x, self.name, owner or "x")
+                or (theirs and to_import(theirs, public_name(theirs)))
+                or (f"use np.{self.name}({owner or 'x'})" if of_numpys else None)
+                or f"use {constant}, which is a constant"
             )
+            msg = told(fact, line, instead)
             if x.home is not None:
                 raise MemberError(msg)
             # A program may test whether the member exists.
@@ -140,9 +141,12 @@ def _refuse_hash(x: Any) -> int:
     _refuse(x, told(fact, line, write), line)
 
 
-def _constant(line: Line, name: str) -> str:
-    owner = line.owner(name)
-    return line.with_constant() if owner is None else f"ignore_derivatives({owner}).{name}"
+def _out_of_place(x: Any, name: str, owner: str) -> str | None:
+    """Return what to write for a method that writes in place, whose name ends in an underscore."""
+    y = owner if owner.replace(".", "").isidentifier() else "array"
+    value = f"{y}.{name[:-1]}(...)" if hasattr(type(x), name[:-1]) else "..., its new value"
+    made = f"write {f'{y} = {owner}, and ' * (y != owner)}{y}[...] = {value}"
+    return made if name[-1] == "_" else None
 
 
 def _read_number(x: Any, where: Any) -> Any:

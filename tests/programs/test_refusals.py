@@ -163,7 +163,7 @@ APPLIED = {
     "math.pow(x, -2)": (2, "np.float_power(x, -2)"),
     "math.pow(x, 3)": (ONE, "np.float_power(x, 3)"),
     "math.fsum(x)": (TWO, "np.sum(np.stack(x))"),
-    "x[0] * sum(map(float, x))": (TWO, "sum(map(float, ignore_derivatives(x)))"),
+    "x[0] * sum(map(float, x))": (TWO, "use sum(x)"),
     "x[0] * len(bytearray(x))": (TWO, "bytearray(ignore_derivatives(x))"),
     "math.dist(x, [0.0, 0.0])": (TWO, "np.linalg.norm("),
     "statistics.mean([x, 2.0])": (ONE, "np.mean(np.stack([x, 2.0]))"),

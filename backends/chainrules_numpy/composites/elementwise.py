@@ -14,6 +14,8 @@ def angle(z: Numeric, deg: bool = False) -> Any:
     """Compute the angle of complex numbers, in radians or degrees; of real ones it is 0 or π."""
     x = z if kind_of(z) == "complex" else untraced(z)
     radians = v.atan2(v.imag(x), v.real(x))
+    if kind_of(z) == "real":  # the derivative of a step: 0, also at 0
+        radians = radians + 0 * v.sign(z)
     return radians * (180 / math.pi) if deg else radians
 
 

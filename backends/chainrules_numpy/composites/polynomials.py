@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from chainrules_numpy.composites.indexing import trim_zeros
+from chainrules_numpy.composites.statistics import is_seen
 from chainrules_py import NotDifferentiableError, ignore_derivatives
 from chainrules_py import ops as v
 from chainrules_py.extend import describe, kind_of, namespace_of, real_numbers, untraced, varies
@@ -45,9 +46,14 @@ def polymul(p: Any, q: Any) -> Any:
 
 
 def _leading(p: Any) -> Any:
-    """Remove leading zeros, except the last coefficient; raise if removed ones are traced."""
+    """Remove leading zeros, except the last coefficient; raise if removed ones are traced.
+
+    Where an engine hides the values, they stay, as in JAX's own polymul.
+    """
     if not p.shape[0]:
         return v.full_like(p, shape=(1,), fill=0)  # as NumPy treats an empty polynomial
+    if not is_seen(p):
+        return p
     kept = trim_zeros(p, "f")
     kept = kept if kept.shape[0] else v.index(p, slice(-1, None))
     if kept.shape != p.shape and varies(p):

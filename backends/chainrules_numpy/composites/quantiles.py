@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy.composites.reductions import Axes, array_of, axes_of
-from chainrules_numpy.composites.statistics import spread_weights
+from chainrules_numpy.composites.statistics import is_seen, spread_weights
 from chainrules_py import ops as v
 from chainrules_py.extend import (
     kind_of,
@@ -112,7 +112,7 @@ nanquantile, nanpercentile = _quantiles(1, skip_nan=True), _quantiles(100, skip_
 def _checked(q: Any, x: Any, whole: int) -> Any:
     q = array_of(q, x)
     inside = v.logical_and(v.less_equal(0, q), v.less_equal(q, whole))
-    if not (inside if type(inside) is bool else bool(v.all(inside))):
+    if is_seen(q) and not (inside if type(inside) is bool else bool(v.all(inside))):
         name = "Quantiles" if whole == 1 else "Percentiles"
         raise ValueError(f"{name} must be in the range [0, {whole}]")
     return q

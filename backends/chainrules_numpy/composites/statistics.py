@@ -8,7 +8,7 @@ from typing import Any
 
 from chainrules_numpy.composites.reductions import Axes, axes_of
 from chainrules_py import ops as v
-from chainrules_py.extend import kind_of, namespace_of, real_numbers
+from chainrules_py.extend import kind_of, namespace_of, real_numbers, type_info, untraced
 from chainrules_py.ops.linalg import resolution
 
 # ------------------------------------------------------------------------- masked elements
@@ -128,6 +128,13 @@ def spread_weights(weights: Any, x: Any, axis: Axes) -> Any:
     return v.reshape(weights, shape=tuple([n if a in axes else 1 for a, n in enumerate(x.shape)]))
 
 
+def is_seen(x: Any) -> bool:
+    """Return whether x can be tested: not where an engine maps over it, or compiles a program."""
+    x = untraced(x)
+    is_traced = type_info(type(x)).varies
+    return is_traced is None or not is_traced(x)
+
+
 def average(
     x: Any,
     axis: Axes = None,
@@ -149,7 +156,7 @@ def average(
         weights = v.astype(weights, dtype=weighted.dtype)
     # Weights along an axis are shared by other axes: only then is their sum broadcast.
     total = v.sum(weights, axis=axis, keepdims=keepdims)
-    if bool(v.any(v.equal(total, 0))):
+    if is_seen(total) and bool(v.any(v.equal(total, 0))):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     y = v.sum(weighted, axis=axis, keepdims=keepdims) / total
     if not returned:
@@ -211,7 +218,11 @@ def cov(
     ddof = (0 if bias else 1) if ddof is None else ddof
     how_often = _observations(fweights, "fweights", z)
     how_much = _observations(aweights, "aweights", z)
-    if fweights is not None and not bool(v.all(v.equal(how_often, v.round(how_often)))):
+    if (
+        fweights is not None
+        and is_seen(how_often)
+        and not bool(v.all(v.equal(how_often, v.round(how_often))))
+    ):
         raise TypeError("fweights must be integer")
     given = [w for w in (how_often, how_much) if w is not None]
     if not given:
@@ -259,7 +270,7 @@ def _observations(weights: Any, name: str, z: Any) -> Any:
         raise RuntimeError(f"cannot handle multidimensional {name}")
     if weights.shape[0] != z.shape[1]:
         raise RuntimeError(f"incompatible numbers of samples and {name}")
-    if bool(v.any(v.less(weights, 0))):
+    if is_seen(weights) and bool(v.any(v.less(weights, 0))):
         raise ValueError(f"{name} cannot be negative")
     return _floating(weights, namespace_of(type(weights)).float64)
 

@@ -191,6 +191,8 @@ class Exported:
     def _call(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         if is_cast():
             return uncast(self._call, operands, options)
+        if _private.dual_level() >= 0:
+            operands = map_leaves(_without_flags, operands)
         plans = self._plans.open()
         call = resolved(self.function, operands, options)
 
@@ -232,6 +234,11 @@ class Exported:
 
     def __repr__(self) -> str:
         return f"<{getattr(self, '__name__', self.function)} exported to PyTorch>"
+
+
+def _without_flags(x: Any) -> Any:
+    """Conjugate or negate a tensor that is only marked so: PyTorch has no views of its duals."""
+    return x.resolve_conj().resolve_neg() if isinstance(x, Tensor) else x
 
 
 def _is_asked(error: Exception) -> bool:

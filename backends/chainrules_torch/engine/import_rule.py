@@ -115,7 +115,8 @@ def _as_ours(f: Callable[..., Any]) -> Generator[None]:
         yield
     except (NotImplementedError, RuntimeError) as error:
         said = str(error).partition("\n")[0].partition(". This is unsupported")[0]
-        if not ("functorch transform" in said or isinstance(error, NotImplementedError)):
+        lacks = "functorch transform" in said or "derivative for" in said
+        if not (lacks or isinstance(error, NotImplementedError)):
             raise
         raise NotDifferentiableError(
             f"import_rule({name_of(f)}): PyTorch does not differentiate it so ({said}); write "
@@ -278,7 +279,7 @@ def _forwards(x: Any) -> Any:
 
 def _back(y: torch.Tensor, home: Any) -> Any:
     """Convert a tensor to an array of the operands' library, or to a number without such arrays."""
-    y = constant(y).resolve_conj().resolve_neg()
+    y = constant(y)
     if home is None:
         return y.item()
     xp = namespace(home)

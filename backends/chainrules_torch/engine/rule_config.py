@@ -73,7 +73,7 @@ def outside(x: Any) -> Any:
 
 def constant(x: torch.Tensor) -> torch.Tensor:
     """Return a tensor detached from differentiation, so that NumPy can read it."""
-    functorch, x = _private.functorch, shown(x.detach())
+    functorch, x = _private.functorch, shown(x.detach().resolve_conj().resolve_neg())
     while not torch.compiler.is_compiling() and functorch.is_gradtrackingtensor(x):
         x = functorch.get_unwrapped(x)
     return x

@@ -147,9 +147,12 @@ class Alias:
         self.parameters = parameters_of(
             operation.__wrapped__ if isinstance(operation, Primitive) else operation
         )
-        # NumPy passes **keywords to a user's function; such a composite does the same.
+        # NumPy passes **keywords to a user's function, and SciPy takes *samples, which have no
+        # single name; a composite that takes the same receives all that is given.
         whole = not (rename or lower or refuse or isinstance(operation, Primitive))
-        self.hands_on = whole and self.parameters.keywords is not None
+        self.hands_on = whole and bool(
+            self.parameters.keywords or (gather is None and self.parameters.variadic)
+        )
         names, defaults = (
             _parameters(native, operation)
             if parameters is None
@@ -310,9 +313,9 @@ class Alias:
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    if value is default:
-        return True
-    return isinstance(value, (bool, int, str)) and type(value) is type(default) and value == default
+    return value is default or (
+        isinstance(value, (bool, int, str)) and type(value) is type(default) and value == default
+    )
 
 
 def _parameters(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import linecache
+import math
 import subprocess
 import sys
 import textwrap
@@ -11,7 +12,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from chainrules_py import TracerError
+from chainrules_py import TracerError, UnsupportedKeywordError
 from chainrules_tape import grad
 
 LIBRARY = """
@@ -145,13 +146,16 @@ def test_a_package_without_advice_is_made_an_operation(tmp_path):
         "m.item(3)",
         "(m + m).item(-2)",
         "m.item(1, 0)",
+        "sum(map(float, m[0]))",
+        "max(map(float, m.ravel()))",
+        "sum(map(math.sqrt, m[0]))",
     ],
 )
 def test_what_is_advised_is_the_same_program(program):
     def at(text, x):
         linecache.cache["advised.py"] = len(text), None, [text], "advised.py"
-        space = {"np": np, "m": x.reshape(2, 2) ** 2, "key": "k", "all": "k", "d": {"k": x[1]}}
-        return eval(compile(text, "advised.py", "eval"), space)
+        space = {"np": np, "math": math, "m": x.reshape(2, 2) ** 2, "key": "k", "all": "k"}
+        return eval(compile(text, "advised.py", "eval"), space | {"d": {"k": x[1]}})
 
     x = np.array([0.5, 2.0, 3.0, 4.0])
     with pytest.raises(TracerError) as caught:
@@ -159,6 +163,50 @@ def test_what_is_advised_is_the_same_program(program):
     write = str(caught.value).rpartition("use ")[2]
     truth = [(at(program, x + e) - at(program, x - e)) / 2e-6 for e in 1e-6 * np.eye(4)]
     np.testing.assert_allclose(grad(functools.partial(at, write))(x), truth, rtol=1e-6)
+
+
+def test_numbers_that_are_assigned_after_a_map_are_left_traced():
+    def width(x):
+        lo, hi = map(float, (x.min(), x.max()))
+        return hi - lo
+
+    with pytest.raises(TracerError, match=r"\n  use \(x\.min\(\), x\.max\(\)\)$"):
+        grad(width)(np.array([1.0, 3.0]))
+
+
+def test_a_dtype_of_several_results_is_asked_of_each():
+    with pytest.raises(UnsupportedKeywordError, match="has no derivative here") as caught:
+        grad(lambda x: np.sum(np.divmod(x, 0.75, dtype=np.float32)[1]))(np.ones(2))
+    write = str(caught.value).rpartition("use ")[2]
+    _, rest = eval(write, {"np": np, "x": np.ones(2)})
+    np.testing.assert_array_equal(rest, np.full(2, 0.25, np.float32), strict=True)
+
+
+EXPORTED = {
+    "export(np.log)(x, where=m)": lambda x, m: x.log() * m,
+    "export(np.log)(x, where=m, out=torch.zeros_like(x))": lambda x, m: x.log() * m,
+    "export(np.multiply)(x, x * 2.0, where=m, out=x * 3.0)": lambda x, m: (
+        2.0 * x**2 * m + 3.0 * x * ~m
+    ),
+    "f(x + 1.0, where=m)": lambda x, m: (x + 1.0).log() * m,
+    "f(x, where=m, out=torch.zeros_like(x))": lambda x, m: x.log() * m,
+    "export(np.clip)(x, 0.0, 2.5, dtype=torch.float64)": lambda x, m: x.clamp(0.0, 2.5).double(),
+}
+
+
+@pytest.mark.parametrize("program", EXPORTED)
+def test_what_is_advised_for_an_exported_function_takes_its_tensors(program):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    export = pytest.importorskip("chainrules_torch").export
+    x, m = torch.tensor([0.5, 2.0, 3.0], requires_grad=True), torch.tensor([True, False, True])
+    space = {"np": np, "torch": torch, "export": export, "f": export(np.log), "x": x, "m": m}
+    linecache.cache["exported.py"] = len(program), None, [program], "exported.py"
+    with pytest.raises(UnsupportedKeywordError) as caught:
+        eval(compile(program, "exported.py", "eval"), space)
+    y, truth = eval(str(caught.value).rpartition("use ")[2], space), EXPORTED[program](x, m)
+    slope, right = (torch.autograd.grad((z * z).sum(), x)[0] for z in (y, truth))
+    assert y.dtype == truth.dtype
+    torch.testing.assert_close((y, slope), (truth, right))
 
 
 def test_functions_of_scipys_are_found_by_their_modules():

@@ -4,8 +4,10 @@ The samples are those that PyTorch tests itself with: value, pullback, and tange
 """
 
 import importlib
+import linecache
 import operator
 import re
+import types
 import warnings
 
 import pytest
@@ -21,7 +23,7 @@ from chainrules_tape import grad, jvp, vjp
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("expecttest", reason="PyTorch's samples ask for it")
-pytest.importorskip("chainrules_torch")  # its rows
+chainrules_torch = pytest.importorskip("chainrules_torch")  # its rows
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of the import
@@ -302,3 +304,92 @@ def test_a_method_without_a_rule_is_written_as_pytorchs_function(name):
     made = re.escape(f"write {name} = chainrules_torch.import_rule(torch.{name})")
     with pytest.raises(TracerError, match=made):
         grad(METHODS[name])(x)
+
+
+CALLED = {
+    "grad itself": lambda x: grad(torch.frac)(x),
+    "by getattr": lambda x: grad(lambda x: getattr(torch, "frac")(x))(x),  # noqa: B009
+    "in a list": lambda x: grad(lambda x: [torch.frac][0](x))(x),
+    "by its path": lambda x: grad(lambda x: torch.frac(x))(x),
+}
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_a_function_without_a_rule_is_imported_by_a_name(name):
+    x = torch.tensor(1.5, dtype=torch.float64)
+    with pytest.raises(NotDifferentiableError) as caught:
+        CALLED[name](x)
+    write = re.search("write (.*), which has its own derivative", str(caught.value))
+    assert write is not None
+    exec(write[1], space := {"torch": torch, "chainrules_torch": chainrules_torch})
+    assert grad(space["frac"])(x) == 1.0
+
+
+IN_PLACE = {
+    "y.add_(x[1])": "y",
+    "y.mul_(x)": "y",
+    "y[0].mul_(x[1])": "y",
+    "v.sub_(x[2])": "y[2] * y * v",
+    "y.clamp_(0.6, 1.5)": "y",
+    "y.tanh_()": "y",
+    "array = (y * x).exp_()": "array * y",
+    "b.m.pow_(2)": "b.m",
+}
+
+
+@pytest.mark.parametrize("program", IN_PLACE)
+def test_what_is_advised_for_a_method_that_writes_is_pytorchs_program(program):
+    def run(x, text, result):
+        y = x * 1.0
+        space = {"x": x, "y": y, "v": y[1:2], "b": types.SimpleNamespace(m=x * 3.0)}
+        linecache.cache["in_place.py"] = len(text), None, [text], "in_place.py"
+        exec(compile(text, "in_place.py", "exec"), space)
+        return (torch.exp(eval(result, space)) * x).sum()
+
+    x = torch.tensor([0.5, 1.25, 2.0], dtype=torch.float64, requires_grad=True)
+    (truth,) = torch.autograd.grad(run(x, program, IN_PLACE[program]), x)
+    with pytest.raises(TracerError) as caught:
+        grad(run)(x.detach(), program, IN_PLACE[program])
+    write = str(caught.value).rpartition("write ")[2].replace(", and ", "; ")
+    given = re.fullmatch(r".*_(\(.*\))", program)
+    assert given is not None
+    write = write.replace("(...)", given[1])
+    torch.testing.assert_close(grad(run)(x.detach(), write, IN_PLACE[program]), truth)
+
+
+ONLY_WRITTEN = {
+    "zero_": lambda y: y.zero_(),
+    "fill_": lambda y: y.fill_(2.0),
+    "copy_": lambda y: y.copy_(X),
+    "normal_": lambda y: y.normal_(),
+}
+
+
+@pytest.mark.parametrize("name", ONLY_WRITTEN)
+def test_a_method_that_only_writes_is_an_assignment(name):
+    with pytest.raises(TracerError, match=r"write y\[\.\.\.\] = \.\.\., its new value$"):
+        grad(lambda x: [y := x * 1.0, ONLY_WRITTEN[name](y), y.sum()][2])(X)
+
+
+OTHERS = {
+    "unfold": lambda x: (x.unfold(0, 2, 1) ** 2).sum(),
+    "sum_to_size": lambda x: (x.sum_to_size(1) ** 2).sum(),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_method_that_is_no_function_of_pytorchs_is_imported(name):
+    with pytest.raises(TracerError, match=name) as caught:
+        grad(OTHERS[name])(X)
+    f = eval(str(caught.value).rpartition(" = ")[2].partition(", which")[0])
+    x = X.clone().requires_grad_()
+    (truth,) = torch.autograd.grad(OTHERS[name](x), x)
+    of = {"unfold": lambda x: f(x, 0, 2, 1), "sum_to_size": lambda x: f(x, 1)}[name]
+    torch.testing.assert_close(grad(lambda x: (of(x) ** 2).sum())(X), truth)
+
+
+def test_a_type_is_a_dtype_and_what_is_differentiated_requires_its_gradient():
+    with pytest.raises(TracerError, match=r"use \.to\(dtype\)"):
+        grad(lambda x: x.type(torch.float64).sum())(X)
+    with pytest.raises(TracerError, match=r"leave \.requires_grad_\(\) out"):
+        grad(lambda x: x.requires_grad_().sum())(X)

@@ -1,5 +1,6 @@
 """Functions of NumPy's exported to PyTorch, called as NumPy is: lists, dtypes, NumPy's arrays."""
 
+import importlib
 import math
 
 import numpy as np
@@ -185,3 +186,150 @@ def test_functions_of_numpys_of_tensors_on_the_tape(name):
         found = made(torch.tensor(X / 3))
         assert torch.is_tensor(flatten(found)[0][0])
         np.testing.assert_allclose(flatten(found)[0][0], flatten(made(X / 3))[0][0], rtol=1e-9)
+
+
+# ------------------------------------------------------------------------------ SciPy's functions
+
+
+@pytest.fixture(scope="module")
+def scipy():
+    """SciPy with our functions in place of its own."""
+    installed = pytest.importorskip("chainrules_scipy")
+    pytest.importorskip("scipy.stats")
+    with installed.install():
+        yield importlib.import_module("scipy")
+
+
+SAMPLES = {
+    "linalg.block_diag": lambda scipy: scipy.linalg.block_diag,
+    "stats.bartlett": lambda scipy: scipy.stats.bartlett,
+    "stats.f_oneway": lambda scipy: scipy.stats.f_oneway,
+    "stats.levene": lambda scipy: scipy.stats.levene,
+    "stats.obrientransform": lambda scipy: scipy.stats.obrientransform,
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_scipys_functions_of_any_number_of_samples(scipy, name):
+    f = SAMPLES[name](scipy)
+    total = lambda f, *xs: sum([(y * y).sum() for y in flatten(f(*xs))[0]])
+    xs = [torch.tensor(x, requires_grad=True) for x in X]
+    y = total(export(f), *xs)
+    np.testing.assert_allclose(y.detach(), total(f, *X), rtol=1e-12)
+    for k, bar in enumerate(torch.autograd.grad(y, xs)):
+        want = grad(lambda *xs: total(f, *xs), k)(*X)
+        np.testing.assert_allclose(bar, want, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["pdtrik", "nbdtrin", "bdtrin"])
+def test_a_solution_of_scipys_has_no_derivative_by_another_engine(scipy, name):
+    """Its steps follow the order of the derivative, which PyTorch does not tell: 0 was wrong."""
+    f = getattr(scipy.special, name)
+    xs = [torch.tensor([x], dtype=torch.float64) for x in (0.4, 0.3, 0.6, 0.7)[: f.nin]]
+    np.testing.assert_array_equal(export(f)(*xs), f(*[x.numpy() for x in xs]))
+    for last in (False, True):
+        given = [x.clone().requires_grad_(not last or x is xs[-1]) for x in xs]
+        with pytest.raises(NotDifferentiableError, match=r"counts the orders.*root"):
+            export(f)(*given)
+
+
+# ------------------------------------------------------------------------- values that are hidden
+
+ROWS = np.abs(X) + 0.3
+HIDDEN = {
+    "average": lambda np, sp, x: np.average(x, weights=x**2),
+    "average of all": lambda np, sp, x: np.average(x, weights=x**2, returned=True)[1],
+    "cov": lambda np, sp, x: np.cov(x, aweights=x),
+    "polymul": lambda np, sp, x: np.polymul(x, x[:2]),
+    "quantile": lambda np, sp, x: np.quantile(x, x[:2] / 7),
+    "percentile": lambda np, sp, x: np.percentile(x, x[0], method="hazen"),
+    "logsumexp": lambda np, sp, x: sp.logsumexp(x, b=x),
+    "logsumexp of one": lambda np, sp, x: sp.logsumexp(x, b=x[0], keepdims=True),
+    "logsumexp with a sign": lambda np, sp, x: sp.logsumexp(x, b=2 - x, return_sign=True)[0],
+    "logsumexp of weights": lambda np, sp, x: sp.logsumexp(x, b=[1.0, 0.0, 2.0, -0.1]),
+}
+
+
+class ExportedSpecial:
+    """SciPy's special functions, each of which is exported."""
+
+    def __init__(self, special):
+        self.special = special
+
+    def __getattr__(self, name):
+        return export(getattr(self.special, name))
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_check_of_values_is_left_out_where_they_are_hidden(scipy, name):
+    ours = lambda x: HIDDEN[name](Exported(), ExportedSpecial(scipy.special), x)
+    theirs = lambda x: HIDDEN[name](np, scipy.special, x)
+    rows = torch.tensor(ROWS)
+    np.testing.assert_allclose(torch.vmap(ours)(rows), [theirs(x) for x in ROWS], rtol=1e-12)
+    found = torch.vmap(torch.func.grad(lambda x: ours(x).sum()))(rows)
+    want = [grad(lambda x: np.sum(theirs(x)))(x) for x in ROWS]
+    np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-12)
+
+
+CHECKED = {
+    "average": (lambda w: export(np.average)(torch.ones(2), weights=0 * w), "sum to zero"),
+    "cov": (lambda w: export(np.cov)(torch.ones(2), aweights=-w), "cannot be negative"),
+    "quantile": (lambda w: export(np.quantile)(torch.ones(2), 1 + w), "must be in the range"),
+}
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_values_that_are_differentiated_are_checked(name):
+    f, message = CHECKED[name]
+    w = torch.ones(2)
+    for call in (
+        lambda: f(w),
+        lambda: f(w.requires_grad_()),
+        lambda: torch.func.jacrev(f)(w.detach()),
+        lambda: torch.func.jacfwd(f)(w.detach()),
+    ):
+        with pytest.raises((ValueError, ZeroDivisionError), match=message):
+            call()
+
+
+def test_weights_that_are_only_marked_as_negative(scipy):
+    b = torch.conj(torch.tensor([1 - 2j, 3 - 0.5j], dtype=torch.complex128)).imag
+    assert b.is_neg()
+    x = torch.tensor([0.3, 0.7], dtype=torch.float64)
+    places = np.array([0.1, 0.8])
+    for weights in (b, b.detach().requires_grad_()):
+        found = export(scipy.special.logsumexp)(x, b=weights)
+        np.testing.assert_allclose(found.detach(), np.log(2 * np.exp(0.3) + 0.5 * np.exp(0.7)))
+        assert export(np.histogram)(places, bins=2, weights=weights)[0].tolist() == [2.0, 0.5]
+
+
+STEPS = ["angle", "sign", "floor", "ceil", "trunc", "rint", "round", "imag", "fix", "heaviside"]
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_has_a_derivative_of_zero(name):
+    f = export(getattr(np, name))
+    x = torch.tensor([1.3, -2.1, 0.2], dtype=torch.float64, requires_grad=True)
+    call = (lambda x: f(x, 0.5)) if name == "heaviside" else f
+    assert torch.autograd.grad(call(x).sum(), x)[0].tolist() == [0, 0, 0]
+    np.testing.assert_array_equal(call(x).detach(), call(x.detach()))
+
+
+CONJUGATE = torch.conj(torch.tensor([[1 + 2j, 3j], [1.0, 2 - 1j]], dtype=torch.complex128))
+FLAGGED = {"conjugate": CONJUGATE, "negative": CONJUGATE.imag}
+OF_VIEWS = ["trace", "diag", "diagonal", "ravel", "kron", "atleast_3d", "angle", "transpose", "sin"]
+
+
+@pytest.mark.parametrize("flag", FLAGGED)
+@pytest.mark.parametrize("name", OF_VIEWS)
+def test_forward_mode_of_a_tensor_that_is_only_marked(name, flag):
+    f, x = export(getattr(np, name)), FLAGGED[flag]
+    call = (lambda x: f(x, x)) if name == "kron" else f
+    plain = x.resolve_conj().resolve_neg()
+    assert (x.is_conj(), x.is_neg()) != (plain.is_conj(), plain.is_neg()) == (False, False)
+    for dot in (torch.ones_like(plain), plain * plain):
+        found = torch.func.jvp(call, (x,), (dot,))
+        torch.testing.assert_close(found, torch.func.jvp(call, (plain,), (dot,)))
+        with forward_ad.dual_level():
+            y = forward_ad.unpack_dual(call(forward_ad.make_dual(x, dot)))
+        torch.testing.assert_close(y.tangent, found[1])

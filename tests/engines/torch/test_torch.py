@@ -636,6 +636,16 @@ def test_an_imported_function_without_a_mode_or_an_order():
         chainrules_tape.jvp(total, (x,), (x,))
 
 
+def test_a_second_derivative_that_pytorch_lacks_is_refused():
+    attend = torch.nn.functional.scaled_dot_product_attention
+    f = import_rule(lambda x: attend(x, 2 * x, 3 * x), operands=1)
+    x = np.random.default_rng(0).standard_normal((1, 1, 3, 4))
+    total = lambda x: np.sum(np.sin(f(x)))
+    assert chainrules_tape.grad(total)(x).shape == x.shape
+    with pytest.raises(NotDifferentiableError, match=r"(?s)PyTorch does not.*is not implemented"):
+        chainrules_tape.hvp(total, (x,), (x,))
+
+
 def test_an_imported_function_that_differentiates_by_autograd():
     def slope(x):
         x = x.detach().requires_grad_()

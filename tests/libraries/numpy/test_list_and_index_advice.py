@@ -538,3 +538,22 @@ def test_an_array_that_arguments_pass_on_keeps_their_dtype():
         ChainRulesError, match=r"stack\(x\), and \.astype\(dtype\) of it if a dtype"
     ):
         grad(lambda x: np.sum(asarray([x[0], x[1]], float)))(W)
+
+
+@pytest.mark.parametrize(
+    "sets", ["d.flags.writeable = True", "d.flags['WRITEABLE'] = True", "d.setflags(write=True)"]
+)
+def test_a_diagonal_that_is_made_writable_is_filled(sets):
+    f = of_statements(f"y = np.outer(x, x); d = np.diag(y)\n{sets}\nd[:] = x**3")
+    with pytest.raises(ChainRulesError, match="has no derivative that is known") as caught:
+        grad(f)(LINE)
+    assert "ignore_derivatives" not in str(caught.value)
+    write = re.search(r"write (np\.fill_diagonal\(a, y\)) for d", str(caught.value))[1]
+    mended = of_statements(f"a = np.outer(x, x); y = x**3\n{write}\ny = a")
+    truth = [(f(LINE + h) - f(LINE - h)) / 2e-6 for h in 1e-6 * np.eye(len(LINE))]
+    np.testing.assert_allclose(grad(mended)(LINE), truth, rtol=1e-6)
+
+
+def test_flags_that_are_read_are_a_constant():
+    with pytest.raises(ChainRulesError, match=r"use ignore_derivatives\(x\)\.flags, which is"):
+        grad(lambda x: np.sum(x) * x.flags.c_contiguous)(W)

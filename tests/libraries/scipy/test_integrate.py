@@ -9,7 +9,7 @@ import scipy.integrate as theirs
 import chainrules_scipy
 import chainrules_scipy.integrate as ours
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
-from chainrules_tape import grad, hessian, jacobian, jvp, vjp
+from chainrules_tape import grad, hessian, jacobian, jvp, value_and_grad, vjp
 from tests.libraries.scipy.same import check_same
 
 _rng = np.random.default_rng(5)
@@ -389,3 +389,99 @@ def test_a_rate_that_fills_a_buffer_where_times_vary(name, method):
         first, second = grad(f)(k, method), hessian(lambda k: f(k, method))(k)
     np.testing.assert_allclose(first, (above - below) / (2 * h), rtol=1e-6)
     np.testing.assert_allclose(second, (above - 2 * here + below) / h**2, rtol=1e-5)
+
+
+_linear = lambda x, a, b: b * (x - a)
+_rate = lambda t, y, a, b: -b * (y - a)
+UNPACKED = {  # with the integrand, whose mean is at 1/2, or with the solution
+    "nquad": (lambda args: ours.nquad(_linear, [(0.0, 1.0)], args)[0], _linear),
+    "nquad over limits": (
+        lambda args: ours.nquad(_linear, [lambda a, b: (0.0, 1.0 + 0 * a)], args)[0],
+        _linear,
+    ),
+    "dblquad": (
+        lambda args: ours.dblquad(lambda y, *p: _linear(*p), 0.0, 1.0, 0.0, 1.0, args)[0],
+        _linear,
+    ),
+    "solve_ivp": (
+        lambda args: ours.solve_ivp(_rate, (0.0, 1.0), [1.0], args=args, **TIGHT).y[0, -1],
+        lambda x, a, b: a + (1 - a) * np.exp(-b),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", [list, np.stack], ids=["list", "array"])
+@pytest.mark.parametrize("name", UNPACKED)
+def test_further_arguments_in_a_list_where_scipy_unpacks_them(name, form):
+    """The list was a single argument, as it is to ``quad``."""
+    (f, exact), p = UNPACKED[name], np.array([0.9, 0.7])
+    np.testing.assert_allclose(f(form([*p])), exact(0.5, *p), rtol=1e-8)
+    found = grad(lambda p: f(form([*p])))(p)
+    np.testing.assert_allclose(found, grad(lambda p: exact(0.5, *p))(p), rtol=1e-6)
+
+
+def test_a_single_further_argument_of_an_integral_of_arrays():
+    f = lambda k, m: m.quad_vec(lambda x, k: np.exp(k * x) * np.ones(2), 0.0, 1.0, args=k)[0][1]
+    assert f(0.7, ours) == f(0.7, theirs)
+    truth = (np.exp(0.7) * (0.7 - 1) + 1) / 0.7**2
+    np.testing.assert_allclose(grad(lambda k: f(k, ours))(0.7), truth, rtol=1e-9)
+
+
+def backwards(m, rate, first):
+    """LSODA cannot repeat the steps of this solution, and warned that its input was illegal."""
+    how = {"method": "LSODA", "rtol": 1e-10, "atol": 1e-10}
+    return m.solve_ivp(rate, (0.8, 0.1002), first * np.array([0.3507]), **how).y[0]
+
+
+@pytest.mark.filterwarnings("error")
+def test_plain_numbers_are_integrated_once_by_scipy():
+    calls = [0, 0]
+
+    def found(m, k):
+        def rate(t, y):
+            calls[k] += 1
+            return -0.3 * y**2 + np.sin(0.8 * t)
+
+        first = np.array([1.0, 2.0])
+        event = lambda t, y: y[0] - 1.1
+        states = m.solve_ivp(rate, (0.0, 2.0), first, events=event, dense_output=True)
+        path = m.odeint(rate, first, [0.0, 0.4, 1.0], tfirst=True, full_output=True)
+        parts = states.y, states.sol(0.3), states.t_events[0], states.y_events[0], path[0]
+        return *parts, backwards(m, rate, 1.0)
+
+    for x, known in zip(found(ours, 0), found(theirs, 1), strict=True):
+        np.testing.assert_array_equal(x, known)
+    assert calls[0] == calls[1]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_formula_that_solves_where_lsoda_cannot_does_so_without_a_warning():
+    f = lambda first, m: backwards(m, lambda t, y: -0.3 * y**2 + np.sin(0.8 * t), first)[-1]
+    truth = (f(1.0 + 1e-4, theirs) - f(1.0 - 1e-4, theirs)) / 2e-4
+    np.testing.assert_allclose(grad(lambda first: f(first, ours))(1.0), truth, rtol=1e-6)
+
+
+class Below:
+    """An event whose class says that it ends an integration, and in which direction."""
+
+    terminal, direction = True, -1
+
+    def __init__(self, level):
+        self.level = level
+
+    def __call__(self, t, y):
+        return y[0] - self.level
+
+
+def test_an_event_whose_class_says_that_it_ends():
+    """It did not end an integration that was differentiated."""
+
+    def end(p, m):
+        return m.solve_ivp(
+            lambda t, y: -p[0] * y, (0.0, 5.0), [1.0], events=Below(p[1]), **TIGHT
+        ).t[-1]
+
+    p = np.array([0.7, 0.5])
+    assert value_and_grad(lambda p: end(p, ours))(p)[0] == end(p, theirs)
+    truth = [np.log(0.5) / 0.7**2, -1 / (0.7 * 0.5)]
+    np.testing.assert_allclose(grad(lambda p: end(p, ours))(p), truth, rtol=1e-6)

@@ -219,3 +219,69 @@ def test_a_function_that_writes_to_its_argument():
         return np.sum(x * x)
 
     np.testing.assert_allclose(ours.minimize(f, np.ones(2)).x, 0.3, atol=1e-6)
+
+
+_root = lambda x, a, b: x - a * b + (x - a * b) ** 3
+_slope = lambda x, a, b: 1 + 3 * (x - a * b) ** 2
+_least = lambda x, a, b: np.sum((x - a * b) ** 2 + (x - a * b) ** 4)
+UNPACKED = {  # each gives a b
+    "newton": lambda m, args: m.newton(_root, 0.5, args=args),
+    "newton of an array": lambda m, args: m.newton(_root, np.array([0.5, 0.7]), args=args)[1],
+    "newton with a slope": lambda m, args: m.newton(_root, 0.5, _slope, args),
+    "fixed_point": lambda m, args: m.fixed_point(lambda x, *p: x - _root(x, *p) / 3, 0.5, args),
+    "fminbound": lambda m, args: m.fminbound(_least, -1.0, 2.0, args, 1e-10),
+    **{
+        name: lambda m, args, name=name: getattr(m, name)(_least, np.ones(1), args=args, disp=0)[0]
+        for name in ("fmin_bfgs", "fmin_cg")
+    },
+    "fmin_ncg": lambda m, args: m.fmin_ncg(
+        _least, np.ones(1), lambda x, *p: 2 * _root(x, *p) * _slope(x, *p), args=args, disp=0
+    )[0],
+    "fmin_slsqp": lambda m, args: m.fmin_slsqp(_least, np.ones(1), args=args, iprint=0)[0],
+    **{
+        name: lambda m, args, name=name: getattr(m, name)(
+            _least, np.ones(1), None, args, approx_grad=True
+        )[0][0]
+        for name in ("fmin_l_bfgs_b", "fmin_tnc")
+    },
+    **{
+        name: lambda m, args, name=name, how=how: getattr(m, name)(
+            _least, [(-1.0, 2.0)], args=args, **how
+        ).x[0]
+        for name, how in {
+            "direct": {},
+            "shgo": {},
+            "differential_evolution": {"maxiter": 30, "rng": 0},
+            "dual_annealing": {"maxiter": 10, "rng": 0},
+        }.items()
+    },
+    "least_squares": lambda m, args: m.least_squares(_root, [0.5], args=args, **TIGHT).x[0],
+    "least_squares with a slope": lambda m, args: m.least_squares(
+        _root, [0.5], lambda x, *p: np.diag(_slope(x, *p)), args=args, **TIGHT
+    ).x[0],
+    "a constraint": lambda m, args: m.minimize(
+        lambda x: np.sum(x * x), np.ones(1), constraints={"type": "eq", "fun": _root, "args": args}
+    ).x[0],
+}
+
+
+@pytest.mark.parametrize("form", [list, np.stack], ids=["list", "array"])
+@pytest.mark.parametrize("f", UNPACKED.values(), ids=UNPACKED)
+def test_further_arguments_in_a_list_where_scipy_unpacks_them(f, form):
+    """The list was a single argument, as it is to other functions of SciPy."""
+    p = np.array([0.9, 0.7])
+    for m in (theirs, ours):
+        np.testing.assert_allclose(f(m, form([*p])), 0.63, atol=1e-4)
+    np.testing.assert_allclose(grad(lambda p: f(ours, form([*p])))(p), p[::-1], atol=1e-6)
+
+
+@pytest.mark.parametrize("args", [[0.9], np.array([0.9]), 0.9], ids=["list", "array", "number"])
+@pytest.mark.parametrize("name", ["fsolve", "leastsq", "minimize", "root"])
+def test_further_arguments_that_are_one_to_scipy(name, args):
+    """To these functions, all that is no tuple is a single argument."""
+    rest = lambda x, a: x - np.asarray(a)
+    f = (lambda x, a: np.sum(rest(x, a) ** 2)) if name == "minimize" else rest
+    for m in (theirs, ours):
+        found = getattr(m, name)(f, [0.5], args=args)
+        place = found[0] if isinstance(found, tuple) else getattr(found, "x", found)
+        np.testing.assert_allclose(place, 0.9, rtol=1e-6)

@@ -132,6 +132,15 @@ def test_a_row_can_lead_to_a_function_written_in_operations():
     assert row.call((X, 0), {})().tolist() == [6.0, 10.0, 14.0]
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_composite_of_any_number_of_operands_receives_all_of_them(late):
+    def native(*samples, axis=0): ...
+
+    row = alias(native, to=lambda *xs, axis=0: (xs, axis), late=late)
+    assert row.call((1.0, 2.0, 3.0), {"axis": 1})() == ((1.0, 2.0, 3.0), 1)
+    assert row.call((), {})() == ((), 0)
+
+
 def test_an_alias_of_a_partial_has_a_text():
     """Sphinx prints the table of aliases; a partial has no name."""
 
