@@ -26,11 +26,6 @@ _Numeric: Any = JaxArray | Scalar
 # ------------------------------------------------------------------------------------ by a table
 
 
-def _with_arrays(joined: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function of a sequence take arrays and numbers as separate arguments."""
-    return lambda *xs, **options: joined([jnp.asarray(x) for x in xs], **options)
-
-
 _SPELLED: dict[Any, Callable[..., Any]] = {
     v.full_like: lambda x, *, shape, fill, dtype=None: jnp.full(
         shape, fill, x.dtype if dtype is None else dtype
@@ -50,8 +45,8 @@ _SPELLED: dict[Any, Callable[..., Any]] = {
     v.unwrap: lambda x, period, *, axis=-1, discont=None: jnp.unwrap(
         x, discont, axis, period=period
     ),
-    v.concat: _with_arrays(jnp.concatenate),
-    v.stack: _with_arrays(jnp.stack),
+    v.concat: lambda *xs, axis=0: jnp.concatenate([*map(jnp.asarray, xs)], axis),
+    v.stack: lambda *xs, axis=0: jnp.stack([*map(jnp.asarray, xs)], axis),
     v.permute_dims: lambda x, *, axes=None: jnp.transpose(x, axes),
     v.pad: lambda x, value, *, widths: jnp.pad(x, widths, constant_values=value) if x.ndim else x,
     v.tile: lambda x, *, repetitions: jnp.tile(x, repetitions),

@@ -451,8 +451,7 @@ class Program:
         is_linear = bound.recipe.is_linear or self.operation is v.astype
         if bound.recipe.constructor == "bilinear_rule":
             is_linear = sum(wanted) == 1
-        alone = _alone(rule)
-        return LinearPair(forward, backward, ins, outs, count + more, name, alone, is_linear)
+        return LinearPair(forward, backward, ins, outs, count + more, name, _alone(rule), is_linear)
 
     def _on_arrays(
         self, half: Callable[..., Any], leaves: Leaves, values: Leaves, avals: Sequence[Any]

@@ -13,7 +13,7 @@ import numpy as np
 
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.rule_config import config
-from chainrules_jax.engine.value_conversions import is_inexact, is_value, split
+from chainrules_jax.engine.value_conversions import is_inexact, is_value, learn, split
 from chainrules_kit import own_function, refuse_traced_captures
 from chainrules_kit.custom_derivatives.rules_from_engine_functions import (
     ImportedRule,
@@ -24,8 +24,9 @@ from chainrules_kit.custom_derivatives.rules_from_engine_functions import (
     state_imported,
     without_rule,
 )
-from chainrules_py import NotDifferentiableError, Primitive
+from chainrules_py import NotDifferentiableError, NotImplementedTangent, Primitive
 from chainrules_py.extend import (
+    TreeDef,
     flatten,
     kind_of,
     name_of,
@@ -33,7 +34,6 @@ from chainrules_py.extend import (
     partition,
     parts_of,
     type_info,
-    unflatten,
     varies,
 )
 
@@ -100,6 +100,7 @@ class _Imported:
             _pulled,
             lambda half, n: import_rule(half, operands=n),
             _is_leaf,
+            _static,
         )
         self._captured: tuple[Any, list[Any]] = (), []
         self._compiled: Any = None
@@ -131,13 +132,17 @@ class _Imported:
 
     def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Compute by JAX, and return arrays of the operands' library."""
-        leaves, layout = partition(xs, _is_leaf)
+        if learn(xs):  # now the values in them are seen, which engines may trace
+            return self.rule.primal(*xs, **options)
         own = own_function(self.rule.primal, "JAX", is_traced)
+        leaves = [*filter(_is_leaf, flatten(jax.tree.leaves(xs))[0])]  # no static fields
         if own is not None or any(map(is_value, leaves)):
-            return self.f(*xs, **self.said(options))
+            y = self.f(*xs, **self.said(options))
+            learn(y)
+            return y
         options = self.said(self.rule.primal.normalise(xs, options)[1])
         with jax.enable_x64(True) if _is_wide(leaves) else contextlib.nullcontext():
-            given = unflatten(layout, [*map(_entered, leaves)])
+            given = jax.tree.map(lambda x: _entered(x) if _is_leaf(x) else x, xs)
             try:
                 return _left(self.compiled()(*given, **options), leaves)
             except Exception:  # JAX cannot compute with an operand
@@ -149,6 +154,8 @@ def _pulled(along: Function, at: tuple[Any, ...], bars: Sequence[Any]) -> Any:
     try:
         return config.vjp(along, *at)[1](list(bars))
     except ValueError as error:
+        if "Reverse-mode differentiation does not work" not in str(error):
+            raise
         raise NotDifferentiableError(
             f"import_rule({name_of(along)}): JAX does not differentiate it in reverse mode "
             f'({error}); take its derivatives in forward mode, as jacobian(f, mode="forward")'
@@ -164,7 +171,22 @@ def _pushed(along: Function, at: tuple[Any, ...], dots: Sequence[Any]) -> Any:
 
 
 def _is_leaf(x: Any) -> bool:
-    return _is_key(x) or kind_of(x) != "none"
+    return kind_of(x) != "none" or _is_key(x)
+
+
+def _static(xs: tuple[Any, ...], layout: TreeDef) -> tuple[dict[int, NotImplementedTangent], Any]:
+    """Return the tangents of numbers in static fields of JAX pytrees, and JAX's own layout."""
+    static = (
+        () if layout.is_flat else partition(jax.tree.map(lambda _: "", xs), _is_leaf)[1].paths()
+    )
+    return {
+        i: NotImplementedTangent(
+            f"{path[-1]} is a static field of a JAX pytree, a constant of the imported function; "
+            f"make it a field of data, or differentiate in the other fields, by a function of these"
+        )
+        for i, path in enumerate(layout.paths())
+        if path in static
+    }, jax.tree.structure(xs)
 
 
 def _is_key(x: Any) -> bool:
@@ -193,8 +215,8 @@ def _entered(x: Any) -> Any:
 def _left(y: Any, xs: Sequence[Any]) -> Any:
     """Convert a result to arrays of the operands' library, or to numbers if they are numbers."""
     like = next((x for x in xs if type_info(type(x)).is_array and not _is_key(x)), None)
-    leaves, layout = split(y, numbers=True)
-    return unflatten(layout, [_as_given(leaf, like) for leaf in leaves])
+    learn(y)
+    return jax.tree.map(lambda leaf: leaf if _is_key(leaf) else _as_given(leaf, like), y)
 
 
 def _as_given(y: Any, like: Any) -> Any:

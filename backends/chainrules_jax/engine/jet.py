@@ -29,12 +29,11 @@ def _series(
     moving = [terms for terms, y in zip(coefficients, ys, strict=True) if is_inexact(y)]
 
     def along(t: Any) -> list[Any]:
-        pairs = zip(primals, series, strict=True)
         points = [  # the series of each operand near zero
             jnp.asarray(sum([term * t**n for n, term in enumerate(terms, 1)], x), x.dtype)
             if is_inexact(x)
             else x
-            for x, terms in pairs
+            for x, terms in zip(primals, series, strict=True)
         ]
         return [y for y in primitive.bind(*points, **params) if is_inexact(y)]
 

@@ -73,7 +73,7 @@ class LinearPair:
             backward=self.forward,
             ins=self.outs,
             outs=self.ins,
-            alone=_EXCHANGED[self.alone],
+            alone={"forward": "backward", "backward": "forward"}.get(self.alone, ""),
         )
         found.transposed = self
         return found
@@ -125,9 +125,6 @@ class LinearPair:
     def __repr__(self) -> str:
         shown = ", ".join(a.str_short() for a in self.ins)
         return f"<{self.name}: {shown} -> {', '.join(a.str_short() for a in self.outs)}>"
-
-
-_EXCHANGED = {"": "", "forward": "backward", "backward": "forward"}
 
 
 _private.held_weakly.add(LinearPair)

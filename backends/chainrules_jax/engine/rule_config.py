@@ -10,7 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from chainrules_jax.engine.value_conversions import conjugate, dense, is_inexact, is_value, split
+from chainrules_jax.engine.value_conversions import (
+    conjugate,
+    dense,
+    is_inexact,
+    is_numpy,
+    is_value,
+    split,
+)
 from chainrules_kit import EngineConfig, of_some
 from chainrules_py import (
     Capability,
@@ -77,9 +84,8 @@ def _flattened(
 
     Between the two are the layout of the operands, and that of the result.
     """
-    numpys = lambda x: isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fc"
     leaves, layout = partition(
-        operands, lambda x: is_value(x) or type(x) in (float, complex) or numpys(x)
+        operands, lambda x: is_value(x) or type(x) in (float, complex) or is_numpy(x, "fc")
     )
     out = _Out()
     whole = lambda *leaves: out.opened(f(*unflatten(layout, leaves), **options))

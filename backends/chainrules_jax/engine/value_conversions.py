@@ -15,11 +15,9 @@ from chainrules_jax.array_types import Concrete
 from chainrules_py import is_zero, register_structure
 from chainrules_py import ops as v
 from chainrules_py.extend import (
-    LEAF,
     TreeDef,
     deliver,
     flatten,
-    is_structure_type,
     partition,
     unflatten,
 )
@@ -68,8 +66,6 @@ def split(
 
     They get the dtype that they have beside ``others``.
     """
-    if is_value(x):
-        return [x], LEAF
     leaves, layout = partition(x, _is_number_or_value if numbers else is_value)
     if numbers:
         leaves = [leaf if is_value(leaf) else as_beside(leaf, others) for leaf in leaves]
@@ -122,35 +118,41 @@ def as_values(operands: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _converted(x: Any) -> Any:
-    if is_value(x):
+    if is_value(x) or type(x) in _NUMBERS:
         return x
-    if _is_literal(x) or (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fciub"):
-        return jnp.asarray(x)
-    _learn(x)
-    if is_structure_type(type(x)):
-        leaves, layout = partition(
-            x, lambda y: isinstance(y, (np.ndarray, np.generic)) or _is_literal(y)
-        )
-        # Literals become Python numbers, which are static.
-        given = [+y if _is_literal(y) else _converted(y) for y in leaves]
-        return unflatten(layout, given) if leaves else x
-    return x
+    learn(x)
+    leaves, layout = partition(x, lambda y: is_numpy(y, "fciub") or _is_literal(y))
+    # Literals inside structures become Python numbers, which are static.
+    given = [+y if _is_literal(y) and y is not x else jnp.asarray(y) for y in leaves]
+    return unflatten(layout, given) if leaves else x
 
 
-_plain: set[type] = {float, int, complex, bool, str, type(None), tuple, list, dict}
+def is_numpy(x: Any, kinds: str) -> bool:
+    """Return whether a value is an array or scalar of NumPy's of one of these kinds."""
+    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in kinds
 
 
-def _learn(x: Any) -> None:
-    """Register a class that is a JAX pytree, and unknown to us, as a structure."""
-    cls = type(x)
-    known = cls in _plain or is_structure_type(cls) or callable(x)
-    if not known and not jax.tree_util.all_leaves([x]):
+_known: set[type] = {float, int, complex, bool, str, type(None)}
+
+
+def learn(x: Any) -> bool:
+    """Register classes in a value that are JAX pytrees, and unknown to us, as structures.
+
+    Returns
+    -------
+    bool
+        Whether there are any.
+    """
+    new = {type(y): y for y in flatten(x)[0] if type(y) not in _known}
+    pytrees = [c for c, y in new.items() if not jax.tree_util.all_leaves([y])]
+    for cls in pytrees:
         register_structure(
             cls,
             lambda x: list(enumerate(_children(x)[0])),
             lambda x, values: jax.tree_util.tree_unflatten(_children(x)[1], list(values)),
         )
-    _plain.add(cls)
+    _known.update(new)  # now that other threads see them as structures
+    return bool(pytrees) and (learn(x) or True)
 
 
 def _children(x: Any) -> Any:

@@ -271,6 +271,9 @@ def is_number(x: Any) -> bool:
 Along = Callable[..., list[Any]]
 """A function of some arrays that returns the differentiable arrays in its result."""
 
+Static = tuple[dict[int, NotImplementedTangent], Any]
+"""The tangents of the leaves that an engine takes as constants, and a key of all constants."""
+
 
 @final
 class ImportedRule:
@@ -298,6 +301,9 @@ class ImportedRule:
     is_leaf : callable
         Returns whether a value is a leaf of structures among the operands; by default these are
         refused.
+    static : callable, optional
+        ``static(operands, layout)`` returns the tangents of the leaves that the engine takes as
+        constants, which say why there is none, by place; and a key of all that it takes so.
     """
 
     def __init__(
@@ -308,8 +314,10 @@ class ImportedRule:
         pull: Callable[..., Any],
         imported: Callable[[Callable[..., Any], int], Primitive[..., Any]],
         is_leaf: Callable[[Any], bool] | None = None,
+        static: Callable[[tuple[Any, ...], TreeDef], Static] | None = None,
     ) -> None:
         self.f, self.call, self._is_leaf = f, call, is_leaf or is_number
+        self._static = static or (lambda xs, layout: ({}, None))
         self._is_flat = is_leaf is None
         self._by = {"push": push, "pull": pull}
         self._imported = imported
@@ -324,17 +332,22 @@ class ImportedRule:
         y: Any = self.primal(*xs, **options)
         leaves, given = partition(xs, self._is_leaf)
         ts = flatten_tangent(given, canonicalize(xs, tangents))
+        static = self._static(xs, given)
+        if lost := [t.reason for i, t in static[0].items() if not _is_nothing(ts[i])]:
+            raise NotDifferentiableError(lost[0])
+        ts = [ZeroTangent() if i in static[0] else t for i, t in enumerate(ts)]
         pairs = list(zip(leaves, ts, strict=True))
         places = tuple([i for i, (x, t) in enumerate(pairs) if moves(x) and not is_zero(t)])
         found, layout = partition(y, moves)
         y_dot: Any = ZeroTangent()
         if places and found:
-            push = self._half("push", given, places, len(places), options)
+            push = self._half("push", given, places, len(places), leaves, static, options)
             y_dot = unflatten_tangent(layout, list(push(*leaves, *[ts[i] for i in places])))
         counts = [i for i, (x, t) in enumerate(pairs) if _is_count(x) and not _is_nothing(t)]
         if counts:
-            only = [t if i in counts else ZeroTangent() for i, t in enumerate(ts)]
-            t = unflatten_tangent(given, only)
+            t = unflatten_tangent(
+                given, [t if i in counts else ZeroTangent() for i, t in enumerate(ts)]
+            )
             dots = tuple([t[i] for i in range(len(xs))])
             try:
                 reals = unflatten(given, _reals(leaves, y))
@@ -357,19 +370,25 @@ class ImportedRule:
         leaves, given = partition(xs, self._is_leaf)
         each = zip(given.children, wanted, strict=True)
         asked = [w for of, w in each for _ in range(of.num_leaves)]
-        places = tuple([i for i, x in enumerate(leaves) if asked[i] and moves(x)])
-        counts = [i for i, x in enumerate(leaves) if asked[i] and _is_count(x)]
+        static = self._static(xs, given)
+        free = [i for i, w in enumerate(asked) if w and i not in static[0]]
+        places = tuple([i for i in free if moves(leaves[i])])
+        counts = [i for i in free if _is_count(leaves[i])]
         found, layout = partition(y, moves)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
             parts = zip(flatten_tangent(layout, canonicalize(y, y_bar)), found, strict=True)
             bars = [zero_tangent(x) if is_zero(t) else t for t, x in parts]
-            entries: list[Any] = [NoTangent()] * len(leaves)
+            entries: dict[int, Any] = {
+                **dict.fromkeys(range(len(leaves)), NoTangent()),
+                **static[0],
+            }
             if places:
-                nothing = dict.fromkeys(places, ZeroTangent())
-                found_at = self._pulled(given, places, leaves, bars, options) if bars else nothing
-                for i, bar in found_at.items():
-                    entries[i] = bar
+                entries |= (
+                    self._pulled(given, places, leaves, bars, static, options)
+                    if bars
+                    else dict.fromkeys(places, ZeroTangent())
+                )
 
             @functools.cache
             def in_reals() -> list[Any]:
@@ -381,9 +400,9 @@ class ImportedRule:
                     reason = self._reason(leaves[counts[0]], error)
                     return [NotImplementedTangent(reason)] * len(leaves)
 
-            for i in counts:
-                entries[i] = Thunk(functools.partial(_entry, in_reals, i))
-            t = unflatten_tangent(given, entries)
+            in_real: Any = lambda i: in_reals()[i]
+            entries |= {i: Thunk(functools.partial(in_real, i)) for i in counts}
+            t = unflatten_tangent(given, entries.values())
             return tuple([t[i] for i in range(len(xs))])
 
         return y, pullback
@@ -394,18 +413,21 @@ class ImportedRule:
         places: tuple[int, ...],
         leaves: list[Any],
         bars: list[Any],
+        static: Static,
         options: dict[str, Any],
     ) -> dict[int, Any]:
         """Return the cotangents of leaves; a Python number may have to stay one, without any."""
         arrays = tuple([i for i in places if hasattr(leaves[i], "dtype")])
         at = arrays if self.plain is not None else places
         try:
-            x_bars = self._half("pull", given, at, len(bars), options)(*leaves, *bars)
+            x_bars = self._half("pull", given, at, len(bars), leaves, static, options)(
+                *leaves, *bars
+            )
         except TypeError as error:
             if at == arrays:
                 raise
             self.plain = f"{name_of(self.f)} takes a plain number there ({error})"
-            return self._pulled(given, places, leaves, bars, options)
+            return self._pulled(given, places, leaves, bars, static, options)
         none = NotImplementedTangent(self.plain or "")
         return {**dict.fromkeys(places, none), **dict(zip(at, x_bars, strict=True))}
 
@@ -422,18 +444,21 @@ class ImportedRule:
         layout: TreeDef,
         places: tuple[int, ...],
         count: int,
+        leaves: list[Any],
+        static: Static,
         options: dict[str, Any],
     ) -> Primitive[..., Any]:
         """Return the push or pull at the leaves `places`, of all leaves and `count` tangents."""
-        key = (name, layout, places, count, *options, *map(exactly, options.values()))
+        key = name, layout, places, count, static[1], *options, *map(exactly, options.values())
         try:
             return self.halves[key]
         except (KeyError, TypeError):
             pass
         n, by = layout.num_leaves, self._by[name]
+        held = {i: leaves[i] for i in static[0]}
 
         def half(*given: Any) -> tuple[Any, ...]:
-            xs, ts = given[:n], given[n:]
+            xs, ts = [held.get(i, x) for i, x in enumerate(given[:n])], given[n:]
             whole = lambda *leaves: self.call(*unflatten(layout, leaves), **options)
             along = of_some(whole, xs, places)
             along.__qualname__ = name_of(self.f)
@@ -465,10 +490,6 @@ def needs_64_bits(x: Any, beside: bool) -> bool:
     return bool(namespace(x).any(large) if hasattr(x, "dtype") else large)
 
 
-def _entry(found: Callable[[], list[Any]], i: int) -> Any:
-    return found()[i]
-
-
 def _is_count(x: Any) -> bool:
     return kind_of(x) == "int"
 
@@ -482,8 +503,10 @@ def _is_nothing(t: Any) -> bool:
 
 def _reals(leaves: list[Any], y: Any) -> list[Any]:
     """Return operands with real numbers instead of integers, in the precision of the result."""
-    real: Any = lambda x: real_numbers(x, y) if hasattr(x, "dtype") else 1.0 * x
-    return [real(x) if _is_count(x) else x for x in leaves]
+    return [
+        (real_numbers(x, y) if hasattr(x, "dtype") else 1.0 * x) if _is_count(x) else x
+        for x in leaves
+    ]
 
 
 def state_imported(

@@ -360,3 +360,48 @@ def test_functions_of_matrices_that_scipy_computes(name, near):
     near(jax.jvp(jax.grad(loss), (a,), (u,))[1], curved, 1e-7)
     with pytest.raises(Exception, match="give a complex one"):
         export(linalg.sqrtm, to="jax")(-a)
+
+
+# ----------------------------------------------------------------------- values that are hidden
+
+ROWS = np.array([[0.7, 1.1, 0.3, 2.3], [0.5, 3.1, 0.4, 1.9]])
+HIDDEN = {
+    "average": lambda f, x: f(np.average)(x, weights=x * x),
+    "cov": lambda f, x: f(np.cov)(x, aweights=x),
+    "polymul": lambda f, x: f(np.polymul)(x, x[:2]),
+    "quantile": lambda f, x: f(np.quantile)(x, x[:2] / 7),
+    "logsumexp": lambda f, x: f(pytest.importorskip("scipy.special").logsumexp)(x, b=x),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_check_of_values_is_left_out_where_they_are_hidden(name, near):
+    pytest.importorskip("scipy", reason="SciPy is not installed")
+    ours = lambda x: HIDDEN[name](lambda f: export(f, to="jax"), x)
+    theirs = lambda x: HIDDEN[name](lambda f: f, x)
+    near(jax.vmap(ours)(ROWS), [theirs(x) for x in ROWS])
+    near(jax.jit(ours)(ROWS[0]), theirs(ROWS[0]))
+    total, d = lambda x: jnp.sum(jnp.sin(ours(x))), 1e-6
+    for x, slope in zip(ROWS, jax.vmap(jax.jit(jax.grad(total)))(ROWS), strict=True):
+        moved = [
+            np.sum(np.sin(theirs(x + s))) - np.sum(np.sin(theirs(x - s))) for s in d * np.eye(4)
+        ]
+        near(slope, np.array(moved) / (2 * d), 1e-7)
+
+
+def test_values_that_are_differentiated_are_checked():
+    average = export(np.average, to="jax")
+    for f in (average, jax.grad(average)):
+        with pytest.raises(ZeroDivisionError, match="sum to zero"):
+            f(jnp.asarray(X), weights=0 * jnp.asarray(X))
+    with pytest.raises(ValueError, match="must be in the range"):
+        jax.grad(lambda q: export(np.quantile, to="jax")(X, q))(1.5)
+
+
+@pytest.mark.parametrize("name", ["pdtrik", "nbdtrin", "nctdtrit"])
+def test_a_solution_of_scipys_has_no_derivative_in_jax(name):
+    """Its steps follow the order of the derivative, which JAX does not tell: 0 was wrong."""
+    native = getattr(pytest.importorskip("scipy.special"), name)
+    pytest.importorskip("chainrules_scipy")
+    with pytest.raises(NotDifferentiableError, match=r"counts the orders.*root"):
+        jax.grad(export(native, to="jax"))(*[0.4, 0.3, 0.6][: native.nin])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 import pickle
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -206,6 +207,13 @@ def test_a_key_of_jax_is_an_operand_without_a_derivative(near):
     near(jax.jit(jax.grad(lambda x, k: f(k, x).sum()))(jnp.asarray(X), key), drawn)
 
 
+def test_a_key_of_jax_is_a_result(near):
+    f = import_rule(lambda key, x: (jax.random.fold_in(key, 1), x**2))
+    key = jax.random.key(0)
+    assert f(key, X)[0] == jax.random.fold_in(key, 1)
+    near(grad(lambda x: np.sum(f(key, x)[1]))(X), 2 * X)
+
+
 noisy = lambda x, s: x * s + jax.random.normal(jax.random.key(0), (2,))
 drawn = lambda key, s: s * jax.random.normal(key, (2,))
 drawn_at = lambda key, x, i: x[i] * jax.random.normal(key, (2,))
@@ -352,3 +360,134 @@ def test_a_key_is_an_operand(around):
 
     slope = around(jax.grad(lambda key, x: export(noisy)(key, x).sum(), 1))
     np.testing.assert_allclose(slope(jax.random.key(0), jnp.asarray(X)), 2.0 * X)
+
+
+# ------------------------------------------------------------------------- pytrees of JAX alone
+
+
+def state_class():
+    """Make a class of a pytree that nobody has seen yet, with a constant beside its array."""
+
+    @jax.tree_util.register_pytree_node_class
+    class State:
+        def __init__(self, a, power=2):
+            self.a, self.power = a, power
+
+        def tree_flatten(self):
+            return (self.a,), self.power
+
+        @classmethod
+        def tree_unflatten(cls, power, children):
+            return cls(*children, power)
+
+    return State
+
+
+HOLDS = {
+    "itself": (lambda s: s, lambda y: y),
+    "tuple": (lambda s: (1.0, s), lambda y: y[1]),
+    "dict": (lambda s: {"s": [s]}, lambda y: y["s"][0]),
+}
+
+
+@pytest.mark.parametrize("hold, read", HOLDS.values(), ids=HOLDS)
+def test_what_a_pytree_holds_in_a_result_is_differentiated(near, hold, read):
+    State = state_class()
+    f = import_rule(lambda x: (x**3, hold(State(x**2))))
+
+    def loss(x):
+        y, held = f(x)
+        return np.sum(y) + np.sum(read(held).a)
+
+    near(grad(loss)(X), 3 * X**2 + 2 * X)
+    near(jvp(loss, (X,), (X,))[1], np.sum(3 * X**3 + 2 * X**2))
+    near(hvp(loss, X, np.ones(3)), 6 * X + 2)
+    assert isinstance(read(f(X)[1]).a, np.ndarray)
+
+
+def test_what_a_pytree_holds_in_the_result_of_an_exported_import_is_differentiated(near):
+    State = state_class()
+    f = export(import_rule(lambda x: State(x**2)))
+    near(jax.grad(lambda x: jnp.sum(f(x).a))(jnp.asarray(X)), 2 * X)
+
+
+@pytest.mark.parametrize("hold, read", HOLDS.values(), ids=HOLDS)
+def test_what_a_pytree_holds_among_the_operands_is_differentiated(near, hold, read):
+    State = state_class()
+    f = import_rule(lambda h: jnp.sum(read(h).a ** read(h).power))
+    for power in (3, 2, 3):  # a constant of the pytree is compared by value
+        loss = lambda x, n=power: f(hold(State(x, n)))
+        near(grad(loss)(X), power * X ** (power - 1))
+        near(jvp(loss, (X,), (X,))[1], np.sum(power * X**power))
+        near(hvp(loss, X, np.ones(3)), power * (power - 1) * X ** (power - 2))
+
+
+def test_a_partial_of_jax_is_an_operand(near):
+    f = import_rule(lambda p, x: jnp.sum(p(x)))
+    loss = lambda w: f(jax.tree_util.Partial(jnp.multiply, w), X)
+    near(grad(loss)(X), X)
+    with jax.enable_x64(False):
+        assert f(jax.tree_util.Partial(jnp.multiply, X), X) == pytest.approx(X @ X, rel=1e-15)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Fixed:
+    w: Any
+    n: Any = dataclasses.field(default=False, metadata={"static": True})
+
+
+def scaled_by(p):
+    return jnp.sum(p.w**3) if p.n is False else jnp.sum((1.5 if p.n is True else p.n) * p.w**3)
+
+
+STATIC = [(False, 1.0), (True, 1.5), (3, 3.0), (0.25, 0.25)]
+
+
+@pytest.mark.parametrize("n, factor", STATIC)
+def test_a_static_field_is_a_constant(near, n, factor):
+    f = import_rule(lambda d: scaled_by(d["b"]) * d["a"])
+    loss = lambda x, n=n: f({"b": Fixed(x, n), "a": 2})
+    grad(lambda x: loss(x, 7))(X)  # of which nothing stays
+    near(loss(X), 2 * factor * np.sum(X**3))
+    near(grad(loss)(X), 6 * factor * X**2)
+    near(jvp(loss, (X,), (X,))[1], 6 * factor * np.sum(X**3))
+    near(hvp(loss, X, np.ones(3)), 12 * factor * X)
+    near(grad(lambda a: f({"b": Fixed(X, n), "a": a}))(2), factor * np.sum(X**3))
+
+
+def test_a_static_truth_value_has_no_tangent_and_stays_in_results(near):
+    f = import_rule(scaled_by)
+    bar = grad(f)(Fixed(X, True))
+    near(bar.w, 4.5 * X**2)
+    assert isinstance(bar.n, NoTangent)
+    double = import_rule(lambda p: Fixed(2 * p.w, p.n))
+    assert double(Fixed(X, True)).n is True
+    near(grad(lambda x: np.sum(double(Fixed(x, 0.5)).w))(X), np.full(3, 2.0))
+
+
+@pytest.mark.parametrize("n", [3, 0.25])
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda f, n: grad(f)(Fixed(X, n)),
+        lambda f, n: grad(lambda n: f(Fixed(X, n)))(n),
+        lambda f, n: jvp(lambda n: f(Fixed(X, n)), (n,), (1.0,)),
+    ],
+)
+def test_a_derivative_in_a_static_number_is_refused(run, n):
+    with pytest.raises(NotDifferentiableError, match="n is a static field of a JAX pytree"):
+        run(import_rule(scaled_by), n)
+
+
+def test_an_error_of_the_function_in_reverse_mode_stays(near):
+    @jax.custom_vjp
+    def broken(x):
+        return x**2
+
+    def backward(_, bar):
+        raise ValueError("not today")
+
+    broken.defvjp(lambda x: (x**2, x), backward)
+    with pytest.raises(ValueError, match="not today"):
+        grad(lambda x: np.sum(import_rule(broken)(x)))(X)
