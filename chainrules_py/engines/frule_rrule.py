@@ -471,8 +471,7 @@ def _apart(
 
     Operands written as integers, such as axes, shapes and indices, are excluded, unless all are.
     """
-    places = [i for i, x in enumerate(operands) if not _is_literal(x)]
-    places = places or [*range(len(operands))]
+    places = [i for i, x in enumerate(operands) if not _is_literal(x)] or [*range(len(operands))]
     return places, f if len(places) == len(operands) else partial(_of_some, f, operands, places)
 
 

@@ -151,8 +151,7 @@ def subscripts(cls: type) -> bool:
 
 def reading_rows(cls: type) -> Callable[[Any, Any], Any]:
     """Return the function ``(x, indices)`` that reads rows of an array of a class."""
-    found: Any = getattr(read.implementation((cls,)), "rows", operator.getitem)
-    return found  # type: ignore[no-any-return]
+    return getattr(read.implementation((cls,)), "rows", operator.getitem)
 
 
 def reads_rows(operation: Any, options: dict[str, Any]) -> bool:

@@ -427,12 +427,11 @@ class Primitive(Generic[P, R]):
         for tracer in find_tracers(y):
             below = "payload" if hasattr(tracer, "payload") else "__payload__"
             if any([t.level >= tracer.level for t in find_tracers(getattr(tracer, below))]):
-                names = in_operations(captured([self.__wrapped__]))
                 raise TracerError(
                     f"the result of {self.__name__} ({where_defined(self)}) depends on "
-                    f"{names} that is being differentiated and is no "
-                    f"operand of it: that gradient would be lost; pass it as an operand, or hold "
-                    f"it fixed with ignore_derivatives"
+                    f"{in_operations(captured([self.__wrapped__]))} that is being differentiated "
+                    f"and is no operand of it: that gradient would be lost; pass it as an operand, "
+                    f"or hold it fixed with ignore_derivatives"
                 )
         return y
 

@@ -8,7 +8,7 @@ from typing import Any
 from chainrules_py.errors import AmbiguousRuleError, NoRuleError
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.aliases.alias import Contested, aliases
-from chainrules_py.primitives.method_table import _accepts, signature_text
+from chainrules_py.primitives.method_table import _accepts
 from chainrules_py.primitives.plugins import module_of, root_of, see, see_about, see_all
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, stated, unbind
@@ -162,9 +162,12 @@ class Explanation:
         lines = [f"{name_of(self.f)}({shown}){known}"]
         for mode, kind in (("forward", "frule"), ("reverse", "rrule")):
             s = self.rule.statement(mode) if self.rule else None
-            text = "ambiguous" if self.ambiguous else "none"
-            if s is not None:
-                text = f"{s.recipe.constructor} for {_types(s)} ({s.layer.name.lower()})  {s.where}"
+            none = "ambiguous" if self.ambiguous else "none"
+            text = (
+                none
+                if s is None
+                else f"{s.recipe.constructor} for {s.types} ({s.layer.name.lower()})  {s.where}"
+            )
             lines.append(f"  {kind}  {text}")
         lines += [f"   not  {_line(s)}" for s in self.others]
         return "\n   !!   ".join(
@@ -172,15 +175,11 @@ class Explanation:
         )
 
 
-def _types(s: Statement) -> str:
-    return signature_text(s.signature if s.varargs is None else (*s.signature, s.varargs))
-
-
 def _line(s: Statement) -> str:
     """Describe a statement: its types, modes, layer, requirements and place."""
     modes = "opted out" if s.recipe is None else "/".join(s.modes)
     needs = f", requires {set(s.requires)}" if s.requires else ""
-    return f"{_types(s)} {modes} ({s.layer.name.lower()}){needs}  {s.where}"
+    return f"{s.types} {modes} ({s.layer.name.lower()}){needs}  {s.where}"
 
 
 def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation:

@@ -146,6 +146,12 @@ class Statement:
         return _place(self) == _place(other) and bool({*self.modes} & {*other.modes})
 
     @property
+    def types(self) -> str:
+        """The types that it is dispatched on, as they are shown in messages."""
+        shown = self.signature if self.varargs is None else (*self.signature, self.varargs)
+        return signature_text(shown)
+
+    @property
     def where(self) -> str:
         """``file:line`` of the statement."""
         return self.source.where
@@ -167,9 +173,8 @@ class Statement:
         return self.source.name, self.signature, self.varargs, self.modes
 
     def __repr__(self) -> str:
-        shown = self.signature if self.varargs is None else (*self.signature, self.varargs)
-        types, modes = signature_text(shown), "/".join(self.modes)
-        return f"<rule {self.primal.__name__}{types} {modes} at {self.where}>"
+        modes = "/".join(self.modes)
+        return f"<rule {self.primal.__name__}{self.types} {modes} at {self.where}>"
 
 
 def _place(s: Statement) -> tuple[Any, ...]:
@@ -217,6 +222,5 @@ class Rule:
         return Rule, (self.primal, self.forward, self.reverse)
 
     def __repr__(self) -> str:
-        if self.forward is self.reverse:
-            return repr(self.reverse)
-        return f"<rules {self.forward!r} and {self.reverse!r}>"
+        forward, reverse = self.forward, self.reverse
+        return repr(reverse) if forward is reverse else f"<rules {forward!r} and {reverse!r}>"

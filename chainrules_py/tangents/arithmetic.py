@@ -420,9 +420,8 @@ def _check_leaf(primal: object, t: object) -> None:
     if isinstance(t, Tangent) or is_structure_type(type(t)):
         raise ProjectionError(not_a_tangent_of(primal, t))
     if is_constant(primal):
-        what = describe(primal)
         raise ProjectionError(
-            f"{what} cannot be perturbed: its tangent is NoTangent(), not {describe(t)}"
+            f"{describe(primal)} cannot be perturbed: its tangent is NoTangent(), not {describe(t)}"
         )
 
 

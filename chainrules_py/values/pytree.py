@@ -124,9 +124,8 @@ forgets(lambda: (_containers, _leaf_types))
 
 def _container(cls: type) -> Structure[Any] | None:
     containers, leaf_types = _containers, _leaf_types
-    found: Structure[Any] | None = structure_of(cls)
-    if found is None:
-        found = getattr(cls, "__container__", None)  # of a tangent, which is no structure
+    # A tangent, which is no structure, has a container.
+    found: Structure[Any] | None = structure_of(cls) or getattr(cls, "__container__", None)
     if found is None:
         leaf_types.add(cls)
     containers[cls] = found

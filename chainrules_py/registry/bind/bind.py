@@ -23,7 +23,7 @@ from chainrules_py.rule_config import Config
 from chainrules_py.tangents.primal_results import brought_home
 from chainrules_py.tangents.space import fit, space
 from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import ZeroTangent
+from chainrules_py.tangents.zeros import ZERO
 from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
@@ -318,8 +318,9 @@ def bind(
         pass
     statement = rule.reverse if mode == "reverse" else rule.forward
     if statement is None:
-        other = rule.forward or rule.reverse
-        raise NotDifferentiableError(f"{rule.primal.__name__} has no {mode} rule; only {other!r}")
+        raise NotDifferentiableError(
+            f"{rule.primal.__name__} has no {mode} rule; only {rule.forward or rule.reverse!r}"
+        )
     if primal is None or any([type_info(cls).by_operations for cls in operands]):
         primal = plain_function(rule.primal, operands)
     bound: Bound | None = None
@@ -352,14 +353,13 @@ def counts(statement: Statement, n: int) -> set[int]:
 
 def constant(request: Request, mode: str) -> Bound:
     """Bind a call that no derivative flows through, if the checks of its operands pass."""
-    zeros = (ZeroTangent(),) * len(request.active)
-    zero = zeros[0]
-    push = annotate(lambda *_: zero, request)
-    pull = annotate(lambda *_: zero if mode == "reverse" and len(zeros) == 1 else zeros, request)
+    zeros = (ZERO,) * len(request.active)
+    push = annotate(lambda *_: ZERO, request)
+    pull = annotate(lambda *_: ZERO if mode == "reverse" and len(zeros) == 1 else zeros, request)
 
     def run(links: Any, *xs: Any, **options: Any) -> Any:
         y = request.primal(*xs, **options)
-        records = {"forward": zero, "reverse": (pull, links), "linearize": (push, links)}
+        records = {"forward": ZERO, "reverse": (pull, links), "linearize": (push, links)}
         return y, records.get(mode, (push, pull))
 
     return Bound(request, run, may_be_zero=True)
@@ -381,8 +381,6 @@ def _separately(
         bound or constant(request, mode) for bound, mode in zip(found, MODES, strict=True)
     ]
 
-    zero = ZeroTangent()
-
     def run(links: Any, *xs: Any, **options: Any) -> Any:
         y, (half, _, *saved) = reverse.run(links, *xs, **options)
         return y, (push, pull, (_as_at_the_call(xs), options), half, *saved)
@@ -394,7 +392,7 @@ def _separately(
     def pull(y_bar: Any, given: Any, half: Any, *saved: Any) -> Any:
         bars = half(y_bar, *saved)
         found = iter(bars if sum(reverse.wanted) > 1 else (bars,))
-        return tuple([next(found) if reverse.wanted[i] else zero for i in request.active])
+        return tuple([next(found) if reverse.wanted[i] else ZERO for i in request.active])
 
     annotate(push, request)
     annotate(pull, request)
@@ -412,8 +410,7 @@ def plain_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., 
         # An outer level, or another engine, may trace the operand, or values inside a structure.
         if issubclass(cls, Tracer) or type_info(cls).host is not None or is_structure_type(cls):
             return primitive  # type: ignore[no-any-return]
-    found: Callable[..., Any] = primitive.implementation(operands) or primitive
-    return found
+    return primitive.implementation(operands) or primitive  # type: ignore[no-any-return]
 
 
 def annotate(

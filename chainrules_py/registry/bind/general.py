@@ -148,7 +148,10 @@ class GeneralRecipe(_Written, SharedRun):
                     ]
                     given = y, tuple(maps)
             if functions:
-                told = [checked_map(m, statement, i in functions) for i, m in enumerate(given[1])]
+                told = [
+                    map_of_function(m, statement) if i in functions else m
+                    for i, m in enumerate(given[1])
+                ]
                 given = given[0], tuple(told)
             for i, whole in tests:
                 if whole is None or whole[xs[i].dtype]:
@@ -753,10 +756,8 @@ def refuse_functions(request: Request) -> None:
         )
 
 
-def checked_map(m: Any, statement: Statement, of_function: bool) -> Any:
-    """Return the map of an operand; if that is a function, raise where the map gives zero."""
-    if not of_function:
-        return m
+def map_of_function(m: Any, statement: Statement) -> Any:
+    """Return the map of an operand that is a function, which raises where it gives zero."""
     if type(m) is not LinearMap:
         return flowing(m, statement)
 

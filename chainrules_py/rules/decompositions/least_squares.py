@@ -51,9 +51,8 @@ def pinv_push(x_dot, x, y, rtol, symmetric):
 
 
 def pinv_pull(y_bar, x, y, rtol, symmetric):
-    if symmetric:
-        return read(turned(adjoint(y_bar), hermitian(x), y, rtol))
-    return turned(adjoint(y_bar), x, y, rtol)
+    x_bar = turned(adjoint(y_bar), hermitian(x) if symmetric else x, y, rtol)
+    return read(x_bar) if symmetric else x_bar
 
 
 def turned(Z, A, Y, rtol):

@@ -44,8 +44,7 @@ def _verified(config, operation, f, x, params, options):
 def _implicit_push(config, f, tangents, x, params, options):
     """dx = -A⁻¹ (∂f/∂p) dp."""
     f_dot, _, *p_dots = tangents
-    given = (f_dot, ZeroTangent(), *p_dots)
-    r, r_dot = config.frule_via_ad(given, applied, f, x, *params)
+    r, r_dot = config.frule_via_ad((f_dot, ZeroTangent(), *p_dots), applied, f, x, *params)
     rhs = [-t for t in Tree(r).read(r_dot)]
     return Tree(x).tangent(_solve(Pushed(config, f, x, params), x, rhs, options))
 

@@ -44,6 +44,5 @@ def scan_frule(config, tangents, f: Any, initial: Any, xs: Any, *, length: int |
 @register_rrule(scan, requires=ReverseMode)
 def scan_rrule(config, f: Any, initial: Any, xs: Any, *, length: int | None):
     """Pull the cotangent back through f from the last step to the first."""
-    run = partial(scan.__wrapped__, length=length)
-    y, pullback = config.rrule_via_ad(run, f, initial, xs)
+    y, pullback = config.rrule_via_ad(partial(scan.__wrapped__, length=length), f, initial, xs)
     return y, lambda y_bar: mirrored((f, initial, xs), pullback(y_bar))

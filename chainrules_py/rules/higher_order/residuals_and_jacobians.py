@@ -88,10 +88,9 @@ class Pushed(_Jacobian):
     def __call__(self, u: Any) -> Any:
         """Multiply the Jacobian by a vector."""
         tree = Tree(self.x)
-        tangents = [ZeroTangent() for _ in (self.f, *self.params)]
-        tangents.insert(1, tree.tangent(Tree(u).leaves))
-        given = (self.f, self.x, *self.params)
-        y, y_dot = self.config.frule_via_ad(tuple(tangents), applied, *given)
+        zeros = [ZeroTangent() for _ in self.params]
+        tangents = (ZeroTangent(), tree.tangent(Tree(u).leaves), *zeros)
+        y, y_dot = self.config.frule_via_ad(tangents, applied, self.f, self.x, *self.params)
         return tree.build(Tree(y).read(y_dot))
 
 
