@@ -123,7 +123,8 @@ def _sampled(
     PyTensor broadcasts along an axis only if its type says that its length is 1. Two runs show
     whether a length 1 in a result depends on unknown lengths.
     """
-    shapes = [x.type.shape if _is_variable(x) else getattr(x, "shape", ()) for x in leaves]
+    found = [x.type if _is_variable(x) else x for x in leaves]
+    shapes = [() if isinstance(x, type) else getattr(x, "shape", ()) for x in found]
     known = not any([None in shape for shape in shapes])
     lengths = dict.fromkeys([2, 3, 4, *[n for shape in shapes for n in shape if n]])
     samples: list[Any] = []

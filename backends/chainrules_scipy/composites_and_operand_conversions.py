@@ -577,8 +577,8 @@ def nested(*xs: Any) -> int:
             orders[x.level], x = getattr(x, "orders", 1), x.__payload__
         if moves(x):
             reject(
-                "a solution of SciPy's is differentiated by one step for each order, and only "
-                "chainrules_tape counts the orders: differentiate by its grad or jvp, or write "
+                "a number that SciPy finds by a search is differentiated by chainrules_tape alone, "
+                "which counts the orders of derivatives: use its grad or jvp, or write "
                 "chainrules_py.ops.root(equation, start, *operands)"
             )
     return sum(orders.values())

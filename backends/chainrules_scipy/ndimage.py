@@ -16,6 +16,7 @@ from chainrules_py.extend import Tracer, kind_of
 from chainrules_scipy._private import private
 from chainrules_scipy.composites_and_operand_conversions import (
     along,
+    anchored,
     array_of,
     attribute,
     constant,
@@ -388,7 +389,11 @@ _kernel: Any = private("_gaussian_kernel1d")  # SciPy's own, if no width is trac
 _float: Any = lambda x: array_of(x).astype(np.float64) if isinstance(x, Tracer) else float(x)
 instead_of(
     _kernel,
-    lambda x, *how: (followed(_kernel) if isinstance(x, Tracer) else _kernel)(_float(x), *how),
+    lambda x, *how: (
+        anchored(_kernel(readable(x), *how), followed(_kernel)(_float(x), *how))
+        if isinstance(x, Tracer)
+        else _kernel(x, *how)
+    ),
 )
 FOLLOWED["gaussian_filter1d"] = follow(
     native.gaussian_filter1d, int=lambda radius: int(readable(radius)), float=_float

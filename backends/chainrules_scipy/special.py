@@ -163,23 +163,23 @@ def logsumexp(
     if b is None and not return_sign:
         return v.logsumexp(a, axis=axis, keepdims=bool(keepdims))
     b = array_of(1.0 if b is None else b)
-    zero, infinite = v.equal(untraced(b), 0), v.logical_not(v.isfinite(untraced(a)))
+    a = a + v.zeros_like(untraced(b))  # in the precision of both
+    zero, real = v.equal(untraced(b), 0), untraced(a).real
+    infinite = v.logical_not(v.isfinite(untraced(a)))
     # An exponent with a weight of 0 may be infinite, or larger than all others. The shift cancels,
     # so no derivative flows through it; without exponents it is 0.
-    shift: Any = v.where(v.logical_or(zero, infinite), -math.inf, untraced(a).real)
+    shift: Any = v.where(v.logical_or(zero, infinite), -math.inf, real)
     shift = (v.sum if 0 in shift.shape else v.max)(shift, axis=axis, keepdims=True)
     shift = v.where(v.isfinite(shift), shift, 0)
     # With constant weights, exponents with weight 0 are left out; else the slope in b needs them.
-    left_out = v.logical_and(zero, infinite) if moves(b) else zero
-    a = v.where(left_out, shift, a)
+    left_out = v.logical_and(infinite, v.not_equal(real, -math.inf)) if moves(b) else True
+    a = v.where(v.logical_and(zero, left_out), math.inf if moves(b) else shift, a)
     total = v.sum(v.strong_multiply(b, v.exp(a - shift)), axis=axis, keepdims=True)
     size = v.abs(total)
     sign = v.sign(total) if kind_of(total) == "real" else total / v.where(size == 0, 1, size)
-    if return_sign:
-        y = v.log(size) + shift
-    else:
-        y = v.log(v.where(sign < 0, math.nan, total) if kind_of(sign) == "real" else total)
-        y = y + shift
+    if not return_sign:
+        size = v.where(sign < 0, math.nan, total) if kind_of(sign) == "real" else total
+    y = v.log(size) + shift
     y, sign = (y, sign) if keepdims else (v.sum(y, axis=axis), v.sum(sign, axis=axis))
     return (y, sign) if return_sign else y
 

@@ -693,7 +693,7 @@ for _names, _f in (*_VIEWS, *[(f"Tensor.{x}", _converted(of)) for x, of in _DTYP
     row(_names, views=True)(_f)
 for _names, _write in (
     ("requires_grad_", "leave .requires_grad_() out: it is being differentiated"),
-    ("type", "use .to(dtype), which has its derivative"),
+    ("type", "use .to(dtype), which has its derivative, or x.dtype for the question"),
     *[
         (x, f"write {x} = chainrules_torch.import_rule(torch.Tensor.{x}), which has its derivative")
         for x in ("sum_to_size", "unfold")

@@ -102,13 +102,21 @@ for _operation, *_slopes in (
     (cos, lambda _y, x: -sin(x)),
     # Of complex numbers, 1 + y² cancels where y is near i.
     (tan, lambda y, x: 1 + y * y if kind_of(x) != "complex" else squared_secant(1j * y, 1j * x)),
-    (atan, lambda _y, x: divide(1, 1 + x * x)),
+    # Near ±i, (x - i)(x + i) keeps the digits that 1 + x² cancels.
+    (
+        atan,
+        lambda _y, x: (
+            divide(1, 1 + x * x) if kind_of(x) != "complex" else divide(divide(1, x - 1j), x + 1j)
+        ),
+    ),
     (sinh, lambda _y, x: cosh(x)),
     (cosh, lambda _y, x: sinh(x)),
     (tanh, squared_secant),
     (
         asinh,
-        lambda _y, x: divide(1, hypot(1, x) if kind_of(x) == "real" else sqrt(increased(x * x))),
+        lambda _y, x: divide(
+            1, hypot(1, x) if kind_of(x) == "real" else sqrt((x - 1j) * (x - complex(0, -1)))
+        ),
     ),
     (sinc, sinc_slope),
 ):

@@ -12,7 +12,7 @@ import contextvars
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeAlias
 
-from chainrules_py.errors import RuleError, TracerError
+from chainrules_py.errors import RuleError, TracerError, describe
 
 if TYPE_CHECKING:
 
@@ -101,6 +101,16 @@ class Tracer:
     def is_over(self) -> bool:
         """Whether its differentiation has ended, so that the payload may replace it."""
         return False
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        """Raise an error: NumPy would take the tracer for one object, whatever its shape.
+
+        An engine that converts its tracers overrides this.
+        """
+        raise TracerError(
+            f"a traced {describe(self.__payload__)} does not become an array of NumPy's: its "
+            f"derivative would be lost; use functions that have rules"
+        )
 
     def __trace__(
         self,

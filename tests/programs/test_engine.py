@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.polynomial.legendre import legval
 
+from chainrules_py import TracerError, zero_tangent
 from chainrules_py import ops as v
-from chainrules_py import zero_tangent
 from chainrules_py.testing.cases.differences import derivative
 from tests.engines.battery import CONSTANT, ONE_MODE, points
 
@@ -94,3 +95,12 @@ def test_a_function_of_numpy_comes_first():
 def test_a_function_of_numpy_that_is_no_operation(f):
     with pytest.raises(TypeError, match=f.__name__):
         engine.vjp(f, X)
+
+
+@pytest.mark.parametrize(
+    "read", [np.asarray, lambda c: np.array(c, ndmin=1), lambda c: legval(0.5, c)]
+)
+def test_values_do_not_become_objects_in_arrays(read):
+    """NumPy would take one of three coefficients for a single object, a constant polynomial."""
+    with pytest.raises(TracerError, match=r"traced float64\[3\] does not become an array"):
+        engine.vjp(lambda c: np.sum(read(c) * 2.0), X)

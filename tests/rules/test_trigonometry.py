@@ -55,6 +55,27 @@ def test_derivatives_on_cuts_are_those_of_their_side(f, points, along):
             np.testing.assert_allclose(np.conj(z_bar) * along, expected, rtol=1e-7)
 
 
+@pytest.mark.parametrize("distance", [1e-4, 1e-6 + 2e-6j, -1e-8, 1e-8j])
+@pytest.mark.parametrize("point", [1j, -1j])
+@pytest.mark.parametrize(
+    "f, slope",
+    [
+        (np.arctan, lambda z: 1 / (1 + z * z)),
+        (np.arcsinh, lambda z: 1 / mpmath.sqrt(1 + z * z)),
+    ],
+)
+def test_slopes_near_their_poles_keep_their_digits(f, slope, point, distance):
+    z = np.complex128(point + distance)
+    with mpmath.workdps(60):
+        expected = complex(slope(mpmath.mpc(z)))
+    found = jvp(f, (z,), (1 + 0j,))[1]
+    np.testing.assert_allclose([found.real, found.imag], [expected.real, expected.imag], rtol=1e-14)
+
+
+def test_the_slope_of_arctan_of_a_huge_number_does_not_overflow():
+    assert jvp(np.arctan, (np.complex128(1e160 + 1e160j),), (1 + 0j,))[1] == pytest.approx(0)
+
+
 @pytest.mark.parametrize("f", [np.arcsin, np.arccos, np.arccosh])
 @pytest.mark.parametrize("library", ["torch", "jax.numpy"])
 def test_sides_of_cuts_in_other_libraries(f, library):

@@ -283,6 +283,16 @@ def test_a_number_of_another_class_is_the_same_value(value, operation, slope, x)
     assert check_rule(f, x, thorough=True).passed
 
 
+def test_a_python_number_is_the_value_of_single_precision_too():
+    f = primitive(lambda x, /: float(np.sum(x * x)))
+
+    @rrule.register(f)
+    def f_rrule(x):
+        return np.sum(x * x), lambda t: (2.0 * t * x,)
+
+    assert ", float32" in str(check_rule(f, RISING)).partition("\n")[0]  # among what passed
+
+
 @pytest.mark.parametrize("x, other", [(0.5, np.float32(0.25)), (0.5, 1), (np.ones(2), 1.0)])
 def test_a_number_of_another_dtype_or_shape_is_another_value(x, other):
     f = primitive(lambda x, /: 2.0 * x)

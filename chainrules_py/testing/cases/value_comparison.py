@@ -108,7 +108,9 @@ def differs(y: Any, want: Any, precision: float) -> str | None:
     if kind_of(y) == "none":
         return None if y is want or y == want else f"{y!r}, not {want!r}"
     a, b = to_numpy(y), to_numpy(want)
-    if a.shape != b.shape or a.dtype != b.dtype:
+    # Python's numbers have one precision.
+    plain = any(type_info(type(x)).is_plain_number for x in (y, want))
+    if a.shape != b.shape or (a.dtype != b.dtype and not (plain and a.dtype.kind == b.dtype.kind)):
         return f"{describe(y)}, not {describe(want)}"
     near = 100 * precision * min(1.0, float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b))))
     if not np.allclose(a, b, rtol=100 * precision, atol=near, equal_nan=True):

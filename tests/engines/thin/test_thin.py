@@ -195,6 +195,13 @@ class TestPyTensor:
         size = self.adapter.export(lambda x: v.abs(np.emath.sqrt(x)))(x)
         assert self.pytensor.grad(size.sum(), x).eval({x: [-4.0]}) == pytest.approx([-0.25])
 
+    @pytest.mark.parametrize("dtype", ["float32", np.float32, np.dtype("f4")])
+    def test_a_dtype_is_an_option_in_each_spelling(self, dtype):
+        x = self.pt.dvector()
+        y = self.adapter.export(np.sum)(x, dtype=dtype)
+        assert y.eval({x: X}).dtype == np.float32
+        assert np.allclose(self.pytensor.grad(y, x).eval({x: X}), np.ones_like(X))
+
     def test_results_broadcast(self):
         m = self.pt.matrix("m")
         y = m - self.adapter.export(np.mean)(m, axis=1, keepdims=True)

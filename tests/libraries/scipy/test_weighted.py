@@ -6,9 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.special
 
 from chainrules_scipy.special import logsumexp
-from chainrules_tape import grad, hessian, jacobian
+from chainrules_tape import grad, hessian, jacobian, value_and_grad
 
 WEIGHTED = {
     "all": (lambda x: logsumexp(x, b=np.array([1.0, 0.0])), [-1000.0, 0.0], [1.0, 0.0]),
@@ -46,3 +47,28 @@ def test_the_hessian_leaves_out_weights_of_zero():
 def test_a_weight_of_zero_has_a_slope_of_its_own():
     found = grad(lambda b: logsumexp(np.array([1.0, 2.0]), b=b))(np.array([1.0, 0.0]))
     np.testing.assert_allclose(found, [1.0, np.e])
+
+
+@pytest.mark.parametrize("exponent, slope", [(-np.inf, 0.0), (50.0, None), (np.inf, np.inf)])
+def test_the_slope_in_a_zero_weight_is_that_of_its_exponent(exponent, slope):
+    a, b = np.array([exponent, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])
+    found = grad(lambda b: logsumexp(a, b=b))(b)
+    expected = np.exp(a) / np.sum(np.exp(a[1:]))
+    np.testing.assert_allclose(found, [expected[0] if slope is None else slope, *expected[1:]])
+
+
+def test_masked_exponents_have_no_slope_in_their_weights():
+    """This is the logarithm of a sum of squares."""
+    m = np.array([0.0, 1.0, 1.0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = grad(lambda m: logsumexp(np.log(m), b=m))(m)
+    np.testing.assert_allclose(found, 2 * m / np.sum(m * m))
+
+
+@pytest.mark.parametrize("weights", [np.array([1.0, 2.0]), [1, 2], [1.0, 2.5], 2.5])
+def test_exponents_in_single_precision_are_summed_in_the_precision_of_both(weights):
+    a = np.array([1.0, 0.3], np.float32)
+    expected = scipy.special.logsumexp(a, b=weights)
+    value, slope = value_and_grad(lambda a: logsumexp(a, b=weights))(a)
+    assert (value.dtype, slope.dtype) == (expected.dtype, np.float32)
+    assert value == pytest.approx(expected, rel=1e-14)
