@@ -139,11 +139,14 @@ def _of_flags(line: Line) -> str | None:
     """Return a write to the array in place of one to a view that NumPy made read-only, or None."""
     name = getattr(line.node, "attr", "")
     sets = name == "flags" and re.match(r"(\.writeable|\[.WRITEABLE.\]) *=", line.texts[1])
-    write = (
+    if line.option("writeable") == "True":
+        return "leave it out, and write to the array itself, not to its window"
+    return (
         "leave it out, and write np.fill_diagonal(a, y) for d[:] = y of d = np.diag(a), or to the "
         "array itself for another view"
+        if sets or name == "setflags"
+        else None
     )
-    return write if sets or name == "setflags" else None
 
 
 def _order(x: Any) -> str:
@@ -193,8 +196,9 @@ def _stacked(line: Line) -> str | None:
         and any([any(line.traced(arg)) for arg in call.args])
     )
     for place, arg in enumerate(call.args):
-        shown = isinstance(arg, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
-        shown = shown or line.value_of(getattr(arg, "func", None)) in (list, tuple)
+        shown = isinstance(
+            arg, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
+        ) or line.value_of(getattr(arg, "func", None)) in (list, tuple)
         value = line.value_of(arg)
         is_list = shown or (isinstance(value, (list, tuple)) and find_tracers(value))
         joined = stacked_list(arg) if is_list else None if joins else _of_objects(line, arg)
@@ -268,9 +272,10 @@ def _of_several(line: Line, call: ast.Call) -> str | None:
     """Return an expression of the arguments of a function that takes one array, or a list."""
     write = next((write for f, write in _SEVERAL.items() if f is line.function), None)
     arrays = [_is_array(line, arg) for arg in call.args]
-    axis = any(arrays[:1]) and not any(arrays[1:])
     # The parameters after the array, axis, dtype, and out, in which NumPy writes.
-    axis = axis or (len(arrays) > 2 and any(isinstance(x, ast.Constant) for x in call.args[1:]))
+    axis = (any(arrays[:1]) and not any(arrays[1:])) or (
+        len(arrays) > 2 and any(isinstance(x, ast.Constant) for x in call.args[1:])
+    )
     if write is None or call.keywords or len(arrays) < 2 or axis:
         return None
     return filled(write, *line.arguments, all=", ".join(line.arguments))
@@ -562,16 +567,21 @@ def _made(line: Line, target: Any, stored: ast.AST | None) -> str:
     size = f"{name}.shape" if plain or hasattr(buffer, "shape") else f"len({name})"
     x, own = seen.get(of), getattr(buffer, "dtype", None)
     dtype = _precision(own, x)
-    kept = f"{array} + np.zeros_like({like}, shape={size}{dtype * _widens(own, x)})"
+    kept = (
+        f"np.full_like({like}, {array}, shape=(){dtype})"  # a sum would be a scalar
+        if getattr(buffer, "ndim", None) == 0
+        else f"{array} + np.zeros_like({like}, shape={size}{dtype * _widens(own, x)})"
+    )
     if name not in seen and (isinstance(target, ast.Name) or hasattr(buffer, "to_numpy")):
         return f"write b = {kept} once, before it is written to, and b for {name}"
     shape = _shape(line, name)
     if name in known and isinstance(buffer, np.ndarray):  # made outside of this function
         shape = str(buffer.shape[0] if buffer.ndim == 1 else buffer.shape)
-    if shape is None or np.any(buffer) or of not in known:
-        zeros = kept
-    else:
-        zeros = f"np.zeros_like({like}, shape={shape}{dtype})"
+    zeros = (
+        kept
+        if shape is None or np.any(buffer) or of not in known
+        else f"np.zeros_like({like}, shape={shape}{dtype})"
+    )
     if name in _parameters(line):
         alone = f"if its caller does not read {name} after it, {name} = {kept} before the write"
         return f"write {name} = {zeros} before {code.co_name} is given {name}, or, {alone}"
@@ -749,7 +759,9 @@ def _operation(line: Line) -> str | None:
     parts = [*new.args, *[each.value for each in new.keywords]]
     varied = [each for each in parts if _names(each)]
     free = [name for name in "xuvwstab" if name not in _names(new.func)]
-    plain = isinstance(line.function, FunctionType) and not knows(line.function, _is_traced)
+    plain = isinstance(line.function, FunctionType) and not knows(
+        line.function, lambda x: issubclass(type(x), Tracer)
+    )
     if (
         not (plain and (owner is None or isinstance(line.value_of(owner), ModuleType)))
         or any(each.arg is None for each in new.keywords)
@@ -770,10 +782,6 @@ def _operation(line: Line) -> str | None:
 
 
 _VALUES = ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp
-
-
-def _is_traced(x: Any) -> bool:
-    return issubclass(type(x), Tracer)
 
 
 def _holds(line: Line, node: ast.expr) -> bool:

@@ -24,6 +24,12 @@ from chainrules_py.extend import Line, advise, advised, filled, find_tracers, su
 
 _name: str
 
+ALIKE = (
+    "cbrt copysign cos cosh degrees exp exp2 expm1 fabs fmod frexp hypot isclose isfinite isinf "
+    "isnan ldexp log log10 log1p log2 modf nextafter radians sin sinh sqrt tan tanh"
+)
+"""Functions that NumPy has under the same name."""
+
 OTHERWISE = {
     "acos": "np.arccos({0})",
     "acosh": "np.arccosh({0})",
@@ -48,17 +54,9 @@ OTHERWISE = {
     "remainder": "{0} - {1} * np.rint({0} / {1})",
     "sumprod": "np.dot(np.stack({0}), np.stack({1}))",
     "trunc": "np.trunc({0})",
+    **{name: f"np.{name}({{all}})" for name in ALIKE.split()},
 }
-"""NumPy equivalents of ``math`` and ``cmath`` functions, under other names."""
-
-ALIKE = (
-    "cbrt copysign cos cosh degrees exp exp2 expm1 fabs fmod frexp hypot isclose isfinite isinf "
-    "isnan ldexp log log10 log1p log2 modf nextafter radians sin sinh sqrt tan tanh"
-)
-"""Functions that NumPy has under the same name."""
-
-for _name in ALIKE.split():
-    OTHERWISE[_name] = f"np.{_name}({{all}})"
+"""NumPy equivalents of ``math`` and ``cmath`` functions."""
 
 
 def in_place(line: Line, write: str) -> str:
@@ -146,13 +144,6 @@ def _is_close(line: Any) -> str:
     return f"use ({apart} <= np.maximum({relative} * {size}, {absolute}))"
 
 
-advise(math.isclose, _is_close)
-advise(cmath.isclose, _is_close)
-advise(math.hypot, _hypot)
-advise(math.log, closed_off(_log))
-advise(cmath.log, closed_off(lambda line: _log(line).replace("{0}", "{0} + 0j")))
-
-
 def _arange(line: Any) -> str:
     """Suggest a constant for the stop of a range, on which no element depends."""
     args, stop = [x for x in line.arguments if x[0] != "*"], line.argument
@@ -177,7 +168,7 @@ def _vectorized(line: Any) -> str:
     written = isinstance(called, ast.Call) and called.args
     f = f"{line.called}.pyfunc" if called else "f"
     if written:
-        given = [*map(ast.unparse, [*called.args, *called.keywords])]
+        given = map(ast.unparse, [*called.args, *called.keywords])
         f = ", ".join([each for each in given if each != "otypes=[float]"])  # as its results are
     return f"use vectorize({f})({', '.join(line.arguments or ['x'])}), {_VECTORIZE}"
 
@@ -223,8 +214,7 @@ def _array(write: str, order: str | None = None) -> Any:
         # An array that is in this order is not copied for it.
         flags = getattr(untraced(line.resolved(node)), "flags", None)
         kept = not laid or getattr(flags, f"{laid[1:2].lower()}_contiguous", False)
-        other = write if kept else f"np.copy({{0}}{in_order})"
-        other = "np.stack({0})" if listed else other
+        other = "np.stack({0})" if listed else write if kept else f"np.copy({{0}}{in_order})"
         return f"use {with_axes(line, other if dtype is None else made)}{beside}"
 
     return given
@@ -233,12 +223,6 @@ def _array(write: str, order: str | None = None) -> Any:
 def _constant(line: Any) -> str:
     """Suggest a constant for a function of plain values, whose result has no derivative."""
     return f"use {line.with_constant()}, which is a constant"
-
-
-def _complex(line: Any) -> str:
-    """Keep the imaginary part of a complex number of two."""
-    write = "{0} + 1j * {1}" if len(line.arguments) == 2 else "{0} + 0j"
-    return f"use {write}"
 
 
 def _of_two(name: str, write: str, other: str) -> Any:
@@ -354,6 +338,47 @@ def _of_stored(advice: Any) -> Any:
     return given
 
 
+def _of_vectors(function: Any, write: str) -> Any:
+    """Return advice for a call of vectors without options, not for a method that calls it."""
+
+    def given(line: Line) -> str | None:
+        call: Any = line.node
+        if line.function is not function or call.keywords or len(call.args) != 1 + ("{1}" in write):
+            return None
+        x = untraced(line.resolved(call.args[0]))
+        # Up to 100 real numbers become an array of objects, which is then joined.
+        small = getattr(x, "size", 101) <= 100 and x.dtype.kind == "f"
+        fits = small or "map" not in write
+        return f"use {write}" if fits and getattr(x, "ndim", 1) == 1 else None
+
+    return given
+
+
+def _by_value(line: Line) -> str | None:
+    """Suggest the order of the numbers themselves, in place of that of their floats."""
+    return f"use {line.without('key')}" if line.option("key") == "float" else None
+
+
+_VECTORS: dict[Any, str] = {
+    statistics.correlation: "np.corrcoef(np.stack({0}), np.stack({1}))[0, 1]",
+    statistics.covariance: "np.cov(np.stack({0}), np.stack({1}))[0, 1]",
+    statistics.linear_regression: "np.polyfit(np.stack({0}), np.stack({1}), 1), which is slope "
+    "and intercept",
+    np.polynomial.polynomial.polyder: "{0}[1:] * np.arange(1, len({0}), dtype={0}.dtype)",
+    np.polynomial.polynomial.polyfromroots: "np.poly({0})[::-1]",
+    np.polynomial.polynomial.polymul: "np.convolve({0}, {1})",
+    np.polynomial.polynomial.polyvander: "np.vander({0}, {1} + 1, increasing=True)"
+    ".astype({0}.dtype)",
+    **{
+        getattr(getattr(np.polynomial, of), f"{name}vander"): (
+            f"np.stack([*map(np.stack, np.polynomial.{of}.{name}vander({{0}}.astype(float), {{1}}"
+            "))]).astype({0}.dtype)"
+        )
+        for of, name in _KINDS.items()
+    },
+}
+"""What to write for functions of vectors."""
+
 _SQUARES, _ONE = "np.sum((np.stack({0}) - {1}) ** 2)", ", ddof=1"
 INSTEAD: dict[Any, Any] = {
     np.array: _array("np.copy({0})"),
@@ -381,7 +406,14 @@ INSTEAD: dict[Any, Any] = {
     int: "use int(ignore_derivatives({0})), which is a constant",
     ctypes.c_double: "call the function of C in a primitive, f = primitive(lambda x: ...), and "
     "state its derivative, scalar_rule(f, lambda y, x: ...)",
+    math.isclose: _is_close,
+    cmath.isclose: _is_close,
+    math.hypot: _hypot,
+    math.log: _log,
+    cmath.log: lambda line: _log(line).replace("{0}", "{0} + 0j"),
     array.array: "use np.stack({1})",
+    **dict.fromkeys((sorted, min, max), _by_value),
+    **{f: _of_vectors(f, write) for f, write in _VECTORS.items()},
     statistics.mean: "use np.mean(np.stack({0}))",
     statistics.fmean: _of_two(
         "weights", "np.mean(np.stack({0}))", "np.average(np.stack({0}), weights={1})"
@@ -401,7 +433,7 @@ INSTEAD: dict[Any, Any] = {
             (statistics.variance, "xbar", "var", _ONE, f"{_SQUARES} / (len({{0}}) - 1)"),
         )
     },
-    complex: _complex,
+    complex: lambda line: f"use {{0}} + {'1j * {1}' if len(line.arguments) == 2 else '0j'}",
     round: "use np.round({all})",
     time.sleep: _constant,
     np.float64: "use {0}",
@@ -434,8 +466,7 @@ INSTEAD: dict[Any, Any] = {
     },
 }
 for _f, _line in INSTEAD.items():
-    _is_mean = getattr(_f, "__module__", None) == "statistics"
-    advise(_f, closed_off(_of_stored(_line) if _is_mean else _line))
+    advise(_f, closed_off(_of_stored(_line) if _f.__module__ == "statistics" else _line))
 
 
 _STARTS = {"initial", "left", "right"}

@@ -317,7 +317,13 @@ class Line:
 
     def without(self, option: str) -> str | None:
         """Return an equivalent of the call without an option, or None if there is none."""
-        if self.option(option) is None or option in ("axes", "keepdims"):
+        if (
+            self.option(option) is None
+            or option in ("axes", "keepdims", "writeable")
+            or None not in (self.option("dtype"), self.option("casting"))  # of the operands
+            # A call that is given the function, such as rrule(np.sin, x, where=m).
+            or any([callable(self.resolved(x)) for x in self._operands[:1]])
+        ):
             return None
         call: Any = copy.deepcopy(self.node)
         made = re.fullmatch(r"(?:\w+\.)*export\(([\w.]+).*\)", str(self.called))

@@ -194,7 +194,12 @@ def _refuse(x: Any, kind: str, is_count: bool = False) -> NoReturn:
         )
         write = f"use {line.with_constant(made)}{and_so}"
     write = write or filled(_INSTEAD[kind], x=line.argument)
-    to = "a plain number" if kind == "complex" and line.library else kind
+    to = (
+        "a plain number"
+        if (kind == "complex" and line.library)
+        or (kind == "int" and not hasattr(x, "__int__"))  # float(z) requests an index
+        else kind
+    )
     fact = f"cannot convert {line.picture or picture(x)} to {to}: its derivative would be lost"
     raise lost(x, told(fact, line, write), line)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_numpy.composites.reductions import Axes, axes_of
+from chainrules_numpy.keyword_lowerings import is_numpys
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace_of, real_numbers, type_info, untraced
 from chainrules_py.ops.linalg import resolution
@@ -150,6 +151,8 @@ def average(
         total = v.full_like(y, shape=y.shape, fill=math.prod(x.shape) / n if n else math.nan)
         total = total if total.shape else v.index(total, ())
         return (y, total) if returned else y
+    if is_numpys(weights) and not is_numpys(x):
+        weights = namespace_of(type(x)).asarray(weights)
     weights = spread_weights(weights, x, axis)
     weighted = real_numbers(x) * weights
     if weights.dtype != weighted.dtype:

@@ -265,9 +265,11 @@ class Alias:
                     (remedy(line) if name in ("out", "where") or not without else None)
                     or (without and f"use {without}")
                     or (
-                        f"write b[...] = {self.__name__}(...), where b is what is given as out"
-                        if name == "out"
-                        else "leave it out, and apply it to operands or result"
+                        "leave it out, and apply it to operands or result"
+                        if name != "out"
+                        else "write b[...] = y for each of its arrays b and results y"
+                        if isinstance(value, tuple)
+                        else f"write b[...] = {self.__name__}(...), where b is what is given as out"
                     )
                 )
                 text = told(fact, line, write)

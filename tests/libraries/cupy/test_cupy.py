@@ -611,6 +611,13 @@ def test_lists_beside_arrays_become_cupys(on, cp):
         grad(lambda x: np.sum(x + np.ones(4)))(on.asarray(X))
 
 
+@pytest.mark.parametrize("x, axis", [(X[0], None), (X, 1)])
+def test_weights_of_numpys_are_brought_to_the_array(x, axis, on, cp):
+    w = np.arange(1.0, 5.0)
+    f = lambda x: np.sum(np.average(x, axis=axis, weights=w) ** 2)
+    close(grad(f)(on.asarray(x)), grad(f)(x))
+
+
 def test_buffers_are_made_in_the_library_of_what_they_are_like(on, cp):
     """They were NumPy's, into which nothing of CuPy's can be written."""
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from chainrules_numpy.composites.mapping import vectorize
-from chainrules_py import ChainRulesError, ignore_derivatives, primitive
+from chainrules_py import ChainRulesError, ignore_derivatives, primitive, rrule
 from chainrules_tape import grad, value_and_grad, vjp
 from chainrules_tape.tools import NumericDerivativeWarning, numeric_rule
 
@@ -70,12 +70,28 @@ def test_what_is_written_into_an_array_stays_in_it(f, row):
     assert np.any(slope)
 
 
+def of_windows(a):
+    w = np.lib.stride_tricks.sliding_window_view(a, (2, 2), writeable=True)
+    w[0, 0] = 1.0
+    return a
+
+
+def test_a_window_is_not_written_to():
+    with pytest.raises(ChainRulesError, match="write to the array itself, not to its window"):
+        grad(lambda a: np.sum(of_windows(a * 1.0)))(X)
+
+
 def test_what_an_option_changes_is_not_left_out():
     square = X[:, :3]
     assert ".astype('f4')" in written(lambda a: np.trace(a, dtype="f4"), square)
     for f in (
         lambda a: np.matmul(a, square, axes=[(1, 0), (0, 1), (0, 1)]),
         lambda a: np.vecdot(a, square, keepdims=True),
+        lambda a: np.matmul(a, square, axes=((1, 0), (0, 1), (0, 1))),
+        lambda a: np.concatenate([a * 1j, a], dtype=float, casting="unsafe"),
+        lambda a: np.einsum("ij,ij", a * 1j, a, dtype=float, casting="unsafe"),
+        lambda a: rrule(np.sin, a, where=square > 1.0)[0],
+        lambda a: rrule(np.trace, a, dtype="f4")[0],
     ):
         assert "apply it to operands or result" in written(f, square)
 
@@ -102,6 +118,7 @@ def several_outputs(x):
         (lambda x: np.modf(x, x * 0.0), "write b[...] = y for each of its arrays b and results y"),
         (lambda x: np.nditer(x * 1, op_flags=["readwrite"]), "np.ndindex((x * 1).shape), with (x "),
         (eval("lambda x: np.cumsum(x, out=x)"), "write b[...] = cumsum(...)"),  # without a source
+        (eval("lambda x: np.modf(x, out=(x, x))"), "write b[...] = y for each of its arrays b and"),
         (eval("lambda x: np.full_like(W, x[0])"), "add np.zeros_like(x, shape=()) to the plain"),
     ],
 )
@@ -163,6 +180,12 @@ WRITTEN = {
     "y = np.asarray(x * 1)\n«»\ny.fill(x[0])": f"write «y = np.copy(y)»{MADE}",
     "y = np.asarray(x * 1)\n«»\ny.put([0], x[1])": f"write «y = np.copy(y)»{MADE}",
     "y = np.asarray(x * 1)\n«»\nnp.add.at(y, [0, 0], x[1])": f"write «y = np.copy(y)»{MADE}",
+    "y = np.array(2.0)\n«»\ny[()] += x[1]": (
+        "write «y = np.full_like(x, y, shape=())» before it is written to"
+    ),
+    "y = np.array(2.0)\n«»\ny.fill(x[1])": (
+        "write «y = np.full_like(x, y, shape=())» before it is written to"
+    ),
     "y = np.ones(4, int)\ny[0] = «x[0] * 3»": f"use «ignore_derivatives(x[0] * 3)»{KEPT}",
     "y = np.ones(4, int)\ny[0] -= «x[0] * 3»": f"use «ignore_derivatives(x[0] * 3)»{KEPT}",
     "y = np.ones(4, int)\ny[:2] = «[x[0], x[1]]»": f"use «ignore_derivatives([x[0], x[1]])»{KEPT}",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import cmath
 import enum
+import itertools
 import linecache
 import math
 import re
+import statistics
 from math import sin
 
 import numpy as np
@@ -137,6 +139,72 @@ def test_what_is_written_for_32_bits_is_the_same_program(f, line):
     wide = x.astype(float)
     slope = [np.sum(f(wide + step) - f(wide - step)) / 2e-6 for step in steps]
     np.testing.assert_allclose(grad(lambda c: np.sum(written(c)))(x), slope, rtol=1e-5)
+
+
+NARROW, LONG = np.linspace(0.5, 1.5, 4, dtype=np.float32), np.linspace(0.1, 0.9, 101)
+COMPLEX, OTHER = NARROW + 1j * np.array([0.2, -0.4, 0.1, 0.7]), np.array([2.0, 5.0, 1.0, 4.0])
+SMALL = NARROW.astype(float)
+VECTORS = [
+    *itertools.product(
+        [
+            "np.polynomial.polynomial.polyder(x)",
+            "np.polynomial.polynomial.polyfromroots(x)",
+            "np.polynomial.polynomial.polymul(x, 2.0 * x)",
+            "np.polynomial.polynomial.polyvander(x, 3)",
+        ],
+        [COMPLEX],
+    ),
+    ("np.polynomial.polynomial.polyvander(x, 1 + 2)", NARROW),
+    ("np.polynomial.polynomial.polyvander(x, 3)", LONG),
+    ("np.linalg.inv(np.polynomial.polynomial.polyvander(x, 3))", SMALL),
+    *itertools.product(
+        [
+            f"np.polynomial.{of}vander(x, 3)"
+            for of in (
+                *("chebyshev.cheb", "hermite.herm", "hermite_e.herme", "laguerre.lag"),
+                "legendre.leg",
+            )
+        ],
+        [NARROW],
+    ),
+    ("np.linalg.inv(np.polynomial.legendre.legvander(x, 3))", SMALL),
+    ("statistics.correlation(x, OTHER)", SMALL),
+    ("statistics.covariance(x, OTHER)", SMALL),
+    ("statistics.linear_regression(x, OTHER)", SMALL),
+    ("sorted(x, key=float, reverse=True)", SMALL),
+    ("max(x, key=float)", SMALL),
+]
+
+
+@pytest.mark.parametrize("program, x", VECTORS, ids=str)
+def test_what_is_written_for_a_function_of_vectors_is_the_same_program(program, x):
+    def at(text, x):
+        space = {"np": np, "statistics": statistics, "OTHER": OTHER, "x": x}
+        return eval(compile(text, "vectors.py", "eval"), space)
+
+    def total(text, x):
+        y = np.stack(list(y)) if isinstance(y := at(text, x), list | tuple) else y
+        return np.sum(np.abs(y * np.cos(np.arange(1.0, 1.0 + np.size(y)).reshape(np.shape(y)))))
+
+    linecache.cache["vectors.py"] = len(program), None, [program], "vectors.py"
+    with pytest.raises(TracerError) as caught:
+        grad(lambda x: total(program, x))(x)
+    said = re.search(r"use (.*?)(, which is slope and intercept| there|)$", str(caught.value))[1]
+    write = f"np.linalg.inv({said})" if program.startswith("np.linalg") else said
+    assert "ignore_derivatives" not in write
+    np.testing.assert_allclose(at(write, x), at(program, x), rtol=1e-5)
+    assert np.asarray(at(write, x)).dtype == np.asarray(at(program, x)).dtype
+    wide = x.astype(np.result_type(x, float))
+    d = np.cos(np.arange(len(x))).astype(x.dtype)
+    slope = jvp(lambda x: total(write, x), (x,), (d,))[1]
+    steps = [total(program, wide + h * d) for h in (1e-6, -1e-6)]
+    np.testing.assert_allclose(slope, (steps[0] - steps[1]) / 2e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("f", [lambda z: float(z), lambda z: int(z), lambda z: [*X][z]])
+def test_a_complex_number_is_no_index(f):
+    with pytest.raises(TracerError, match="a traced complex to a plain number: its derivative"):
+        grad(f)(1.0 + 2.0j)
 
 
 def test_a_range_of_starred_numbers_is_told_by_names():
