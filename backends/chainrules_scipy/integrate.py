@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import operator
 import threading
 import types
 import warnings
@@ -119,15 +118,15 @@ def quad(
     """
     args = args if isinstance(args, tuple) else (args,)
     if options.pop("complex_func", False):
-        how: Any = (full_output, epsabs, epsrel, limit, points, weight)
-        parts = [
-            quad(lambda x, part=part: getattr(func(x, *args), part), a, b, (), *how, **options)
+        real, imag = (
+            quad(
+                lambda x, part=part: getattr(func(x, *args), part),
+                a, b, (), full_output, epsabs, epsrel, limit, points, weight, **options,
+            )
             for part in ("real", "imag")
-        ]
-        errors = [plain(error) for _, error, *_ in parts]
-        return answer(
-            "quad(...)", (0.0, errors[0] + 1j * errors[1]), _0=parts[0][0] + 1j * parts[1][0]
-        )
+        )  # fmt: skip
+        error = plain(real[1]) + 1j * plain(imag[1])
+        return answer("quad(...)", (0.0, error), _0=real[0] + 1j * imag[0])
     if weight is not None or any(value is not None for value in options.values()):
         reject(
             "quad(weight=...) has no derivative here: write the weight into the function",
@@ -154,12 +153,11 @@ def quad(
     if not (f.moves or varies((a, b, within))):  # as in a nested integral, for its value
         return found if full_output else found[:2]
     if varies(within):  # the points of discontinuity move
-        how = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit}
-        parts = [quad(f.f, *ends, **how)[0] for ends in itertools.pairwise([a, *within, b])]
-        moving = functools.reduce(operator.add, parts)
+        pairs = itertools.pairwise([a, *within, b])
+        moving = sum([quad(f.f, *ends, (), 0, epsabs, epsrel, limit)[0] for ends in pairs])
     else:
-        limits = [found[2][k][: found[2]["last"]].tolist() for k in ("alist", "blist")]
-        moving = _over_all(f, a, b, low, high, list(zip(*limits, strict=True)))
+        edges = {x for k in ("alist", "blist") for x in found[2][k][: found[2]["last"]].tolist()}
+        moving = _over_all(f, a, b, low, high, sorted(edges), within)
     moving = _agreeing("quad", found[0], moving, found[1])
     return answer("quad(...)", found if full_output else found[:2], _0=moving)
 
@@ -212,9 +210,10 @@ class _Integrand:
     def at(self, x: Any) -> Any:
         """Compute the integrand, which is 0 where it overflows, in double precision for the sum."""
         signals: list[Any] = []
-        noted: Any = dict.fromkeys(("over", "invalid", "divide"), "call")
         try:
-            with np.errstate(**noted, call=lambda *kind: signals.append(kind)):
+            with np.errstate(
+                over="call", invalid="call", divide="call", call=lambda *kind: signals.append(kind)
+            ):
                 y = self.f(x)
         except OverflowError:  # from Python floats
             return 0.0
@@ -231,40 +230,68 @@ def _of_nothing(f: _Integrand, a: Any, b: Any) -> Any:
     return (b - a) * sum([weight * f.at(a + (b - a) * before) for before, _, weight in _GAUSS])
 
 
-def _over_all(f: _Integrand, a: Any, b: Any, low: float, high: float, pieces: Any) -> Any:
-    """Integrate over intervals, of which those at the limits move with them.
+def _parted(edges: list[Any], limit: Any, fixed: Any) -> tuple[list[float], list[Any]]:
+    """Return distances from a limit, whose places move with it, and the places that stay.
 
-    The others stay where they are, as jumps and kinks of the function do.
+    QUADPACK halves the intervals towards a limit at which the function is singular. If the places
+    very near to it stayed, the derivative would be a difference of large numbers that are made of
+    t - limit, which has few digits there. Other places stay, as jumps of the function do.
     """
+    start, *_, end = map(readable, edges)
+    others = [
+        x
+        for x in edges[1:]
+        if not varies(limit) or abs(readable(x) - start) > 1e-10 * min(abs(start), abs(end - start))
+    ]
+    near = itertools.takewhile(  # next to a jump there are shorter intervals
+        lambda pair: (
+            pair[0] not in fixed
+            and (pair[1] - start) / (pair[0] - start) > 1.2
+            and 16 * abs(pair[0] - start) < abs(end - start)
+        ),
+        itertools.pairwise(map(readable, others)),
+    )
+    away = [x - start for x, _ in near if varies(limit)]
+    moving = away if len(away) > 9 else []
+    return [0.0, *[x / 2 for x in away[:1]], *moving], others[len(moving) :]
+
+
+def _over_all(
+    f: _Integrand, a: Any, b: Any, low: float, high: float, edges: Any, fixed: Any = ()
+) -> Any:
+    """Integrate over the intervals between places, of which those at the limits move with them."""
     if low == high:
         return _of_nothing(f, a, b)
-    first, last = min(start for start, _ in pieces), max(end for _, end in pieces)
     total: Any = 0.0
-    for start, end in pieces:
-        nodes = _AT_ENDS if start == first or end == last else _GAUSS
-        if math.isfinite(low) and math.isfinite(high):
-            left, right = a if start == first else start, b if end == last else end
-            length = right - left
-            for before, behind, weight in nodes:
+    if math.isfinite(low) and math.isfinite(high):
+        places: Any = edges
+        for limit in (a, b):
+            near, rest = _parted(places, limit, fixed)
+            places = [*rest[::-1], *[limit + away for away in near[::-1]]]
+        for left, right in itertools.pairwise(places):
+            length, at_end = right - left, left is places[0] or right is places[-1]
+            for before, behind, weight in _AT_ENDS if at_end else _GAUSS:
                 x = left + length * before if before < behind else right - length * behind
                 if low < readable(x) < high:
                     total = total + weight * length * f.at(x)
-            continue
-        # x = (1 - t) / t away from the finite limit, or from 0 to both sides.
-        limit: Any = a if math.isfinite(low) else b if math.isfinite(high) else 0.0
-        sign, origin = -1.0 if math.isfinite(high) else 1.0, readable(limit)
-        if end < last:
-            limit = origin
-        reach = (last - start) / start if start else math.inf
-        scale = 1.0 - sign * (limit - origin) / reach
-        for before, behind, weight in nodes:
-            at, rest = start + (end - start) * before, last - end + (end - start) * behind
-            if at == 0 or rest == 0:
-                continue
-            away, width = rest / at * scale, (end - start) * weight / at**2 * scale
-            total = total + width * f.at(limit + sign * away)
-            if math.isinf(low) and math.isinf(high):
-                total = total + width * f.at(-away)
+        return total
+    # x = (1 - t) / t away from the finite limit, or from 0 to both sides.
+    limit = a if math.isfinite(low) else b if math.isfinite(high) else 0.0
+    sign, last = -1.0 if math.isfinite(high) else 1.0, edges[-1]
+    near, rest = _parted(edges[::-1], limit, ())
+    for k, (end, start) in enumerate(itertools.pairwise([*[last + away for away in near], *rest])):
+        origin, first = limit if k < len(near) else readable(limit), (last - end) / end
+        scale = (
+            1.0 - sign * (limit - readable(limit)) / ((last - start) / start - first)
+            if start and k == len(near) - 1
+            else 1.0
+        )
+        for before, behind, weight in _GAUSS if k and start else _AT_ENDS:
+            at, beyond = start + (end - start) * before, last - end + (end - start) * behind
+            away = first + (beyond / at - first) * scale
+            x, width = origin + sign * away, (end - start) * weight / at**2 * scale
+            if low < readable(x) < high:
+                total = total + width * (f.at(x) + f.at(-x) if low == -high else f.at(x))
     return total
 
 
@@ -277,13 +304,14 @@ def quad_vec(
     args = args if isinstance(args, tuple) else (args,)
     low, high = float(readable(a)), float(readable(b))
     integrand = _Integrand(lambda x: joined(f(x, *args)))
-    how = (epsabs, epsrel, norm, cache_size, limit, 1, points, quadrature, True)
-    value, error, info = NATIVE.quad_vec(integrand.seen, low, high, *how)
-    pieces = [tuple(map(float, piece)) for piece in info.intervals]
+    value, error, info = NATIVE.quad_vec(
+        integrand.seen, low, high, epsabs, epsrel, norm, cache_size, limit, 1, points, quadrature,
+        full_output=True,
+    )  # fmt: skip
+    edges = {*info.intervals.reshape(-1).tolist()}
     if math.isinf(low) and math.isinf(high):  # SciPy's intervals are in [-1, 1] then
-        edges = sorted({0.0, 1.0, *(abs(x) for piece in pieces for x in piece)})
-        pieces = list(itertools.pairwise(edges))
-    moving = _over_all(integrand, a, b, low, high, pieces)
+        edges = {0.0, 1.0, *map(abs, edges)}
+    moving = _over_all(integrand, a, b, low, high, sorted(edges), () if points is None else points)
     return answer("quad_vec(...)", (value, error), _0=_agreeing("quad_vec", value, moving, error))
 
 
@@ -429,12 +457,12 @@ def _compiled(problem: Problem, beside: Any, start: Any, parameters: Any) -> Any
     from chainrules_kit.solvers.step_programs import program_of  # with all solvers
 
     f, args = problem.parts(parameters)
-    times = np.linspace(problem.times[0], problem.times[-1], 17).tolist()
 
     def check(found: Any, f: Any, states: Any, t: float, args: Any) -> bool:
         rate = rate_beside(problem.beside, f, states[: beside[0]], t, args)
         return np.allclose(found[: beside[0]], rate, 1e-9, 0.0)
 
+    times = np.linspace(problem.times[0], problem.times[-1], 17).tolist()
     program = program_of(rate_beside, beside, f, (start, times[0], args), times, check)
     return None if program is None else lambda y, t: program(y, t, args)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.integrate as theirs
+from scipy import special
 
 import chainrules_scipy
 import chainrules_scipy.integrate as ours
@@ -194,6 +195,79 @@ def test_a_singular_end_that_moves():
     x, h = 1.3, 1e-4
     truth = (f(x + h, theirs) - f(x - h, theirs)) / (2 * h)
     assert grad(lambda x: f(x, ours))(x) == pytest.approx(truth, rel=1e-6)
+
+
+SINGULAR_AT_A_LIMIT = {
+    "both ends": (
+        lambda p, **how: ours.quad(lambda t: 1 / np.sqrt((t - p) * (3 - t)), p, 3.0, **how)[0],
+        lambda p: np.pi + 0 * p,
+    ),
+    "free fall": (
+        lambda p, **how: ours.quad(lambda t: 1 / np.sqrt(1 / t - 1 / p), 0, p, **how)[0],
+        lambda p: np.pi / 2 * p**1.5,
+    ),
+    "pendulum": (
+        lambda p, **how: ours.quad(lambda t: 1 / np.sqrt(np.cos(t) - np.cos(p)), 0, p, **how)[0],
+        lambda p: np.sqrt(2) * special.ellipk(np.sin(p / 2) ** 2),
+    ),
+    "circle": (
+        lambda p, **how: ours.quad(lambda t: 1 / np.sqrt((p - t) * (p + t)), -p, p, **how)[0],
+        lambda p: np.pi + 0 * p,
+    ),
+    "Abel": (
+        lambda p, **how: ours.quad(lambda t: np.exp(-t) / np.sqrt(p - t), 0, p, **how)[0],
+        lambda p: 2 * special.dawsn(np.sqrt(p)),
+    ),
+    "to infinity": (
+        lambda p, **how: ours.quad(lambda t: np.exp(-p * t) / np.sqrt(t - p), p, np.inf, **how)[0],
+        lambda p: np.exp(-p * p) * np.sqrt(np.pi / p),
+    ),
+    "from infinity": (
+        lambda p, **how: ours.quad(lambda t: np.exp(p * t) / np.sqrt(p - t), -np.inf, p, **how)[0],
+        lambda p: np.exp(p * p) * np.sqrt(np.pi / p),
+    ),
+    "after a jump": (
+        lambda p, **how: ours.quad(lambda t: (1 + (t < 0.4)) / np.sqrt(p - t), 0, p, **how)[0],
+        lambda p: 4 * np.sqrt(p) - 2 * np.sqrt(p - 0.4),
+    ),
+    "near a jump": (
+        lambda p, **how: ours.quad(lambda t: (1 + (t < 1.29)) / np.sqrt(p - t), 0, p, **how)[0],
+        lambda p: 4 * np.sqrt(p) - 2 * np.sqrt(p - 1.29),
+    ),
+    "near a jump that is named": (
+        lambda p, **how: ours.quad(
+            lambda t: (1 + (t < 1.25)) / np.sqrt(p - t), 0, p, points=[1.25], **how
+        )[0],
+        lambda p: 4 * np.sqrt(p) - 2 * np.sqrt(p - 1.25),
+    ),
+    "vectors": (
+        lambda p, **how: np.sum(
+            ours.quad_vec(lambda t: np.array([1.0, t]) / np.sqrt((p - t) * (p + t)), 0, p)[0]
+        ),
+        lambda p: np.pi / 2 + p,
+    ),
+    "vectors, to infinity": (
+        lambda p, **how: ours.quad_vec(lambda t: np.exp(-p * t) / np.sqrt(t - p), p, np.inf)[0],
+        lambda p: np.exp(-p * p) * np.sqrt(np.pi / p),
+    ),
+}
+"""Integrals over a function that is singular at a limit which varies, with their values."""
+
+
+@pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"epsabs": 1e-12, "epsrel": 1e-12}, {"epsabs": 0, "epsrel": 1e-13, "limit": 200}],
+    ids=["default", "tight", "tightest"],
+)
+@pytest.mark.parametrize("name", SINGULAR_AT_A_LIMIT)
+def test_a_limit_at_which_the_function_is_singular(name, how):
+    """The tighter the tolerances were, the more wrong was the derivative."""
+    f, known = SINGULAR_AT_A_LIMIT[name]
+    of_p, p, h = lambda p: f(p, **how), 1.3, 1e-5
+    truth = (known(p + h) - known(p - h)) / (2 * h)
+    assert grad(of_p)(p) == pytest.approx(truth, rel=1e-6, abs=1e-6)
+    assert jvp(of_p, (p,), (1.0,))[1] == pytest.approx(truth, rel=1e-6, abs=1e-6)
 
 
 def test_what_is_not_resolved_is_told():
