@@ -29,6 +29,7 @@ PLACES = {
     "from_rotvec": "scipy.spatial.transform._rotation_xp",
     "reduce": "scipy.spatial.transform._rotation_xp",
     "_power_divergence": "scipy.stats._stats_py",
+    "_put_val_to_limits": "scipy.stats._stats_py",
     "_quantile_iv": "scipy.stats._quantile",
     "_validate_inputs": "scipy.interpolate._fitpack_repro",
     "_var": "scipy.stats._stats_py",

@@ -463,9 +463,11 @@ def of_stacks(**cores: int) -> Callable[[Callable[..., Any]], Callable[..., Any]
                 function(**(given | {n: x[i] for n, x in arrays.items()}))
                 for i in np.ndindex(*stack)
             ]
-            if isinstance(found[0], tuple):
-                return tuple([_stacked(part, stack) for part in zip(*found, strict=True)])
-            return _stacked(found, stack)
+            return (
+                tuple([_stacked(part, stack) for part in zip(*found, strict=True)])
+                if isinstance(found[0], tuple)
+                else _stacked(found, stack)
+            )
 
         return each
 

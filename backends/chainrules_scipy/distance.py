@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import scipy.spatial.distance as native
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import varies
+from chainrules_py.extend import untraced, varies
 from chainrules_scipy.composites_and_operand_conversions import (
     array_of,
     of_precision,
@@ -57,13 +58,8 @@ def _minkowski(a: Any, b: Any, p: Any = 2, w: Any = None) -> Any:
     d = v.abs(a - b)
     if p == np.inf:
         return v.max(d if w is None else v.where(readable(w) != 0, d, 0.0), axis=-1)
-    return _sum(d, w) if p == 1 and not varies(p) else _root(_sum(v.pow(d, p), w), p)
-
-
-def _root(x: Any, p: Any) -> Any:
-    """Compute x^(1/p), and 0 where x is 0 with a derivative of 0."""
-    some = readable(x) > 0
-    return v.where(some, v.pow(v.where(some, x, 1.0), 1 / p), 0.0)
+    # A root of 0 has an infinite slope, and its absolute value has the slope 0.
+    return _sum(d, w) if p == 1 and not varies(p) else v.abs(v.pow(_sum(v.pow(d, p), w), 1 / p))
 
 
 def _cosine(a: Any, b: Any, w: Any = None) -> Any:
@@ -83,10 +79,25 @@ def _canberra(a: Any, b: Any, w: Any = None) -> Any:
 
 
 def _jensenshannon(a: Any, b: Any, base: Any = None, axis: int = -1, keepdims: bool = False) -> Any:
-    a, b = (x / v.sum(x, axis=axis, keepdims=True) for x in map(array_of, (a, b)))
-    mean = 0.5 * (a + b)
-    square = v.sum(v.rel_entr(a, mean) + v.rel_entr(b, mean), axis=axis, keepdims=keepdims)
-    return v.sqrt(square / (2 if base is None else 2 * np.log(base)))
+    """Compute the root of Σ a log(a / m) + b log(b / m), halved, for the mean m of a and b.
+
+    The slopes log(a / m) and log(b / m) are log 2 at a bin that is empty in both operands.
+    """
+    x, y = map(array_of, (a, b))
+    no_x, no_y = v.equal(untraced(x), 0), v.equal(untraced(y), 0)
+    empty = v.logical_and(no_x, no_y)
+    p, q = (
+        # A share of 0 that has an infinite slope does not move with the total.
+        z / v.where(v.logical_and(none, v.logical_not(empty)), untraced(total), total)
+        for z, none in ((x, no_x), (y, no_y))
+        for total in [v.sum(z, axis=axis, keepdims=True)]
+    )
+    mean = v.where(empty, 1.0, 0.5 * (p + q))
+    left, right = (
+        v.where(empty, z * math.log(2), v.rel_entr(v.where(empty, 1.0, z), mean)) for z in (p, q)
+    )
+    square = v.sum(left + right, axis=axis, keepdims=keepdims)
+    return v.abs(v.sqrt(square / (2 if base is None else 2 * np.log(base))))
 
 
 _METRICS: dict[str, _Metric] = {
@@ -96,7 +107,7 @@ _METRICS: dict[str, _Metric] = {
     "minkowski": _minkowski,
     "sqeuclidean": lambda a, b, w=None: _sum((a - b) * (a - b), w),
     "seuclidean": lambda a, b, V: _norm((a - b) / v.sqrt(V)),
-    "mahalanobis": lambda a, b, VI: _root(_sum(v.matmul(a - b, VI) * (a - b)), 2),
+    "mahalanobis": lambda a, b, VI: v.abs(v.sqrt(_sum(v.matmul(a - b, VI) * (a - b)))),
     "cosine": _cosine,
     "correlation": lambda a, b, w=None, centered=True: (
         _cosine(_centered(a, w), _centered(b, w), w) if centered else _cosine(a, b, w)

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 import scipy.fft
+import scipy.fftpack
 import scipy.special
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import fourier_composites, kind_of, varies
+from chainrules_py.extend import advise, fourier_composites, kind_of, varies
 from chainrules_scipy.composites_and_operand_conversions import (
     array_of,
     attribute,
@@ -158,11 +159,10 @@ def _trigonometric(name: str) -> Any:
             x = _normed(sines, inverse, x, type, n, axis, norm, orthogonalize)
         return x
 
-    if name[-1] == "n":
-        return along_several
-    return lambda x, type, n, axis, norm, orthogonalize: _normed(  # noqa: A006 - SciPy's names
+    along_one: Any = lambda x, type, n, axis, norm, orthogonalize: _normed(  # noqa: A006 - SciPy's
         sines, inverse, x, type, n, axis, norm, orthogonalize
     )
+    return along_several if name[-1] == "n" else along_one
 
 
 FUNCTIONS |= operations(
@@ -215,5 +215,9 @@ FUNCTIONS |= operations(
     arrays="a A",
     fht=lambda a, dln, mu, offset, bias: _hankel(False, a, dln, mu, offset, bias),
     ifht=lambda A, dln, mu, offset, bias: _hankel(True, A, dln, mu, offset, bias),
+)
+advise(
+    scipy.fftpack.hilbert,
+    "use -np.imag(scipy.signal.hilbert({x})), after chainrules_scipy.install()",
 )
 __getattr__ = functools.partial(attribute, __name__, FUNCTIONS)

@@ -70,9 +70,11 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
 
 def _held(x: Any) -> bool:
     """Return whether a structure, as a sparse array, holds values of another engine."""
-    if type(x) in (list, tuple, dict):
-        return any(map(_held, x.values() if type(x) is dict else x))
-    return not is_hosted(x) and any(map(is_hosted, flatten(x)[0]))
+    return (
+        any(map(_held, x.values() if type(x) is dict else x))
+        if type(x) in (list, tuple, dict)
+        else not is_hosted(x) and any(map(is_hosted, flatten(x)[0]))
+    )
 
 
 @contextmanager

@@ -168,9 +168,14 @@ def solve_triangular(
 
 
 def _residuals(y: Any, a: Any, b: Any, rank: int) -> Any:
-    if _SINCE_1_18 and rank < a.shape[1] < a.shape[0]:
-        return np.full(b.shape[1:], np.nan, y.dtype)
-    return v.reshape(y, shape=()) if b.ndim == 1 and y.shape == (1,) else y
+    is_number = b.ndim == 1 and y.shape == (1,)
+    return (
+        np.full(b.shape[1:], np.nan, y.dtype)
+        if _SINCE_1_18 and rank < a.shape[1] < a.shape[0]
+        else v.reshape(y, shape=())
+        if is_number
+        else y
+    )
 
 
 # The residuals of a matrix without full rank are NaN; before SciPy 1.18 there are none.
@@ -420,9 +425,8 @@ def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
         reject("Either index or value subset can be requested.", ValueError)
     if by_index is not None:
         return slice(int(by_index[0]), int(by_index[1]) + 1)
-    if by_value is None:
-        return slice(None)
-    return slice(*[int(np.sum(readable(w) <= end)) for end in by_value])
+    ends = [None] if by_value is None else [int(np.sum(readable(w) <= end)) for end in by_value]
+    return slice(*ends)
 
 
 def _hermitian(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
@@ -794,6 +798,8 @@ def hessenberg(
     a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Bring a real matrix to Hessenberg's form by reflections: as ``scipy.linalg.hessenberg``."""
+    if not varies(a):
+        return native.hessenberg(readable(a), calc_q)
     n = a.shape[0]
     h, q = a, np.eye(n)
     for k in range(n - 2):
@@ -857,6 +863,8 @@ def schur(
     L - Lᵀ rotates Z. Each step adds one order.
     """
     known, z, *count = native.schur(readable(a), output, sort=sort)
+    if not varies(a):
+        return known, z, *count
     n, w = a.shape[0], np.diagonal(known)
     near = np.abs(w[:, None] - w) + np.eye(n) < 1e-10 * np.max(np.abs(w), initial=1e-300)
     if np.iscomplexobj(known) or np.any(np.tril(known, -1)) or near.any():
@@ -889,9 +897,11 @@ def _agreed(found: Any, known: Any, theirs: Any, remedy: str) -> Any:
 
 def _as_scipy(theirs: Any, found: Any, *operands: Any) -> Any:
     """Compare with SciPy, which misreads real matrices beside complex ones."""
-    if len({kind_of(x) == "complex" for x in operands}) == 2:
-        return _agreed(found, theirs(*map(readable, operands)), theirs, "make all matrices complex")
-    return found
+    return (
+        _agreed(found, theirs(*map(readable, operands)), theirs, "make all matrices complex")
+        if len({kind_of(x) == "complex" for x in operands}) == 2
+        else found
+    )
 
 
 @stands_for(native.solve_continuous_lyapunov, arrays="a")

@@ -225,8 +225,14 @@ def _grid(shape: Sequence[int]) -> list[Any]:
 def shift(x: Any, shift: Any, order: int, mode: str, cval: Any, prefilter: bool) -> Any:
     """Move an image, with derivatives in image and shift, as ``scipy.ndimage.shift``."""
     steps = [shift] * x.ndim if np.ndim(shift) == 0 else [shift[i] for i in range(x.ndim)]
-    at = [i - s for i, s in zip(_grid(x.shape), steps, strict=True)]
-    return _interpolated(x, at, order, mode, cval, prefilter)
+    return _interpolated(
+        x,
+        [i - s for i, s in zip(_grid(x.shape), steps, strict=True)],
+        order,
+        mode,
+        cval,
+        prefilter,
+    )
 
 
 def _added(start: Any, factors: Any, grid: list[Any]) -> Any:

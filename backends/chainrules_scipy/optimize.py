@@ -86,8 +86,7 @@ _UNPACKING = {
 
 def as_tuple(theirs: Any, args: Any) -> tuple[Any, ...]:
     """Return the further arguments of one of SciPy's functions as a tuple."""
-    is_one = not isinstance(args, tuple) and theirs.__name__ not in _UNPACKING
-    return (args,) if is_one else tuple(args)
+    return tuple(args) if isinstance(args, tuple) or theirs.__name__ in _UNPACKING else (args,)
 
 
 class Search:
@@ -528,9 +527,8 @@ def curve_fit(
 
     def residuals(p: Any) -> Any:
         r = f(xdata, *[p[i] for i in range(p.shape[0])]) - y
-        if factor is not None:
-            return v.solve_triangular(factor, r)
-        return r if errors is None else r / errors
+        r = r if factor is None else v.solve_triangular(factor, r)
+        return r if errors is None or factor is not None else r / errors
 
     x = least_squares(
         residuals,

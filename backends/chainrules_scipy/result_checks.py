@@ -142,9 +142,11 @@ def answer(name: str, found: Any, /, **stated: Any) -> Any:
     """
     of = [x for x in stated.values() if varies(x)]
     plain: Any = (lambda at, x: unstated(f"{name}{at}", x, of)) if of else (lambda _, x: x)
-    if isinstance(found, tuple):
-        return tuple([stated.get(f"_{i}", plain(f"[{i}]", x)) for i, x in enumerate(found)])
-    return OptimizeResult({k: plain(f".{k}", x) for k, x in found.items()} | stated)
+    return (
+        tuple([stated.get(f"_{i}", plain(f"[{i}]", x)) for i, x in enumerate(found)])
+        if isinstance(found, tuple)
+        else OptimizeResult({k: plain(f".{k}", x) for k, x in found.items()} | stated)
+    )
 
 
 def unstated(name: str, x: Any, of: Any = ()) -> Any:
@@ -243,9 +245,8 @@ def agreeing(theirs: Callable[..., Any], function: Callable[..., Any]) -> Callab
         if any(map(is_asked_again, leaves)):
             known = undifferentiated(theirs, *args, **options)
             return alike(function(*args, **options), known, theirs, 1e-6)
-        if any(type_info(type(x)).host is not None for x in leaves):
-            return function(*args, **options)
-        return of_both(function, theirs, args, options)
+        hosted = any(type_info(type(x)).host is not None for x in leaves)
+        return function(*args, **options) if hosted else of_both(function, theirs, args, options)
 
     return both
 

@@ -133,7 +133,6 @@ FOLLOWED: dict[str, Any] = follow_all(
         "order_filter",
         "resample",
         "resample_poly",
-        "savgol_coeffs",
         "sawtooth",
         "sosfiltfilt",
     ),
@@ -144,6 +143,14 @@ FOLLOWED: dict[str, Any] = follow_all(
     native.windows,
     *("chebwin", "exponential", "gaussian", "general_cosine", "general_gaussian"),
     *("general_hamming", "kaiser", "taylor", "tukey"),
+)
+FOLLOWED["savgol_coeffs"] = follow(
+    native.savgol_coeffs,
+    np_compat=numpy_with(  # places move with pos
+        arange=lambda start, *stop, dtype, device: anchored(
+            np.arange(*map(readable, (start, *stop)), dtype=dtype), start
+        )
+    ),
 )
 
 
@@ -641,9 +648,11 @@ def upfirdn(
 def _prolonged(x: Any, more: int, mode: str, cval: Any) -> Any:
     """Extend both ends of the last axis, as SciPy extends unit signals."""
     n, one = x.shape[-1], np.eye(1, 2 * more + 1, more)[0]
-    if mode == "constant":
-        return v.pad(x, cval, widths=((0, 0),) * (x.ndim - 1) + ((more, more),))
-    return v.matmul(x, native.upfirdn(one, np.eye(n), axis=-1, mode=mode))
+    return (
+        v.pad(x, cval, widths=((0, 0),) * (x.ndim - 1) + ((more, more),))
+        if mode == "constant"
+        else v.matmul(x, native.upfirdn(one, np.eye(n), axis=-1, mode=mode))
+    )
 
 
 refused(

@@ -97,9 +97,11 @@ class KDTree(Beside):
         self.maxes, self.mins = (f(self.data, axis=0) for f in (v.max, v.min))
 
     def __getattr__(self, name: str) -> Any:
-        if callable(getattr(native.KDTree, name, None)):
-            return functools.partial(_of_trees, self.theirs, name)
-        return super().__getattr__(name)
+        return (
+            functools.partial(_of_trees, self.theirs, name)
+            if callable(getattr(native.KDTree, name, None))
+            else super().__getattr__(name)
+        )
 
     def query(self, x: Any, k: Any = 1, eps: Any = 0, p: float = 2.0, **options: Any) -> Any:
         """Find the nearest points, and the distances to them."""

@@ -245,20 +245,18 @@ def _state(operation: Any, slopes: Any, complex: str | None) -> None:
         y, at = operation(*xs), tuple(map(_counted, xs))
         found: list[Any] = []
         for x, slope, refusal in zip(xs, slopes, refusals, strict=True):
-            if slope in (None, flat) and kind_of(x) in ("int", "bool"):
-                found.append(NoTangent())
-            else:
-                found.append(LinearMap(_push, _pull, slope or refusal, y, at))
+            is_fixed = slope in (None, flat) and kind_of(x) in ("int", "bool")
+            found.append(
+                NoTangent() if is_fixed else LinearMap(_push, _pull, slope or refusal, y, at)
+            )
         return y, tuple(found)
 
     rule(operation, batched="broadcast")(of_operands(operation, maps))
 
 
 def _push(t: Any, slope: Partial, y: Any, xs: Any) -> Any:
-    parts = slope(y, *xs)
-    if not isinstance(parts, tuple):
-        return v.strong_multiply(t, parts)
-    return tuple([v.strong_multiply(t, p) for p in parts])
+    parts, times = slope(y, *xs), functools.partial(v.strong_multiply, t)
+    return tuple(map(times, parts)) if isinstance(parts, tuple) else times(parts)
 
 
 def _pull(y_bar: Any, slope: Partial, y: Any, xs: Any) -> Any:

@@ -113,9 +113,11 @@ class TracedSparse(TracedElements):
     # -- products with dense arrays
 
     def __matmul__(self, x: Any) -> Any:
-        if isinstance(x, (TracedSparse, SPARSE)):
-            return sparse_by_sparse(self, x)
-        return of_one(self.pattern.cls, product(self.elements, x, self.pattern))
+        return (
+            sparse_by_sparse(self, x)
+            if isinstance(x, (TracedSparse, SPARSE))
+            else of_one(self.pattern.cls, product(self.elements, x, self.pattern))
+        )
 
     def __rmatmul__(self, x: Any) -> Any:
         flipped = v.permute_dims(x) if type_info(type(x)).is_array and x.ndim == 2 else x
@@ -138,9 +140,8 @@ class TracedSparse(TracedElements):
     def __truediv__(self, c: Any) -> Any:
         if not _is_number(c):
             return self.multiply(1 / c)
-        if np.can_cast(np.dtype(self.dtype), np.float64):  # as SciPy does
-            return self.astype(float) * (1.0 / c)
-        return self * (1.0 / c)
+        is_double = np.can_cast(np.dtype(self.dtype), np.float64)  # as SciPy does
+        return (self.astype(float) if is_double else self) * (1.0 / c)
 
     def __neg__(self) -> TracedSparse:
         return self._with(-self.elements)
@@ -171,9 +172,11 @@ class TracedSparse(TracedElements):
 
     def multiply(self, other: Any) -> Any:
         """Multiply element by element."""
-        if _is_number(other):
-            return self._with(self.elements * other)
-        return pairs(lambda a, b: a.multiply(b), self, other)
+        return (
+            self._with(self.elements * other)
+            if _is_number(other)
+            else pairs(lambda a, b: a.multiply(b), self, other)
+        )
 
     # -- sums
 
@@ -591,9 +594,11 @@ def _constructor(cls: Any, format: str) -> Callable[..., Any]:
             return moved(lambda x: cls((x, *where) if where else x, *args, **options), data)
         rows, columns = map(np.asarray, where[0])
         y = cls((np.ones(len(rows)), (rows, columns)), *args, **options)
-        if format == "coo":
-            return TracedSparse(array_of(data), pattern_of(y))
-        return onto(y, rows, columns, array_of(data), drops=False)
+        return (
+            TracedSparse(array_of(data), pattern_of(y))
+            if format == "coo"
+            else onto(y, rows, columns, array_of(data), drops=False)
+        )
 
     function.__name__ = cls.__name__
     return function

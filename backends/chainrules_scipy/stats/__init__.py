@@ -57,7 +57,12 @@ _CONTINUOUS, _DISCRETE = (
     tuple(map(_in_double, functions))
     for functions in (
         (pdf, logpdf, cdf, sf, logcdf, logsf, ppf, isf, *MOMENTS),
-        (pmf, logpmf, *SUMS, *(f for f in MOMENTS if f.__name__ not in ("interval", "rvs"))),
+        (
+            pmf,
+            logpmf,
+            *SUMS,
+            *(f for f in MOMENTS if f.__name__ not in ("interval", "rvs")),
+        ),
     )
 )
 _CONTINUOUS += FITS  # some return the precision of the data
@@ -113,12 +118,14 @@ class Frozen:
                 loc=loc,
                 **({} if isinstance(native, scipy.stats.rv_discrete) else {"scale": scale}),
             )
-        if name in _of(native) and name not in _OF_PARAMETERS:
-            return lambda x: method(x, *self.args, **self.options)
-        return functools.partial(method, *self.args, **self.options)
+        return (
+            (lambda x: method(x, *self.args, **self.options))
+            if name in _of(native) and name not in _OF_PARAMETERS
+            else functools.partial(method, *self.args, **self.options)
+        )
 
 
-_OF_PARAMETERS = ("stats", "mean", "var", "std", "entropy", "rvs")
+_OF_PARAMETERS = ("stats", "mean", "var", "std", "entropy", "rvs", "median")
 
 
 def _of(native: Any) -> dict[str, Any]:

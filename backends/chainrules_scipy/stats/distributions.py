@@ -155,9 +155,8 @@ def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
         return own(z, *shapes)
     if not (_is_own(dist, "_pdf") or _is_own(dist, "_logpdf")):
         reject(f"SciPy has the density of {dist.name} by differences, which have no derivative")
-    if _is_own(dist, "_logpdf"):
-        return dist._logpdf(z, *shapes)
-    return log_of(dist._pdf(z, *shapes))
+    has_log = _is_own(dist, "_logpdf")
+    return dist._logpdf(z, *shapes) if has_log else log_of(dist._pdf(z, *shapes))
 
 
 def _general(dist: Any) -> Any:
@@ -418,6 +417,12 @@ _STANDARD: dict[str, _Compute] = {
         *(n * (1 - p) / p, n * (1 - p) / p**2),
         *((2 - p) / v.sqrt(n * (1 - p)), 6 / n + p**2 / (n * (1 - p))),
     ),
+    "lomax": lambda c: [m - (i == 0) for i, m in enumerate(_standard(scipy.stats.pareto, (c,)))],
+    "truncnorm": lambda a, b: _by_text(
+        type(scipy.stats.truncnorm)._stats,
+        SimpleNamespace(pdf=functools.partial(pdf, scipy.stats.truncnorm)),
+        tuple(np.broadcast_arrays(a, b)),
+    ),
     "gennorm": lambda b: (
         *(0 * b, _gamma_ratio(3 / b, 1 / b)),
         *(0 * b, _gamma_ratio(5 / b, 3 / b) / _gamma_ratio(3 / b, 1 / b) - 3),
@@ -460,8 +465,12 @@ _SUMMED = ("bernoulli", "zipfian", "nchypergeom_fisher")
 
 
 def _probabilities(dist: Any, shapes: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Return the numbers of a finite support, and their probabilities on a new axis."""
-    low, high = dist._get_support(*map(readable, shapes))
+    """Return the numbers of the support that have a part in sums, and their probabilities."""
+    plain = tuple(map(readable, shapes))
+    low, high = dist._get_support(*plain)
+    if not np.max(high) - np.min(low) < _NUMBERS and not _is_users(dist):
+        middle = dist.ppf(0.5, *plain)
+        low, high = _lowest(dist, middle, *plain), _highest(dist, middle, *plain)
     if not np.max(high) - np.min(low) < _NUMBERS:
         reject(
             f"{dist.name} has a moment or entropy that is a sum of over {_NUMBERS} probabilities"
@@ -519,13 +528,14 @@ def _standard(dist: Any, shapes: tuple[Any, ...]) -> Any:
 def _of_plain(dist: Any, what: str) -> Iterator[None]:
     try:
         yield
-    except TracerError:
+    except (TracerError, TypeError, ValueError):  # of NumPy, for an array of traced values
         reject(f"SciPy computes the {what} of {dist.name} of plain numbers; hold its shapes fixed")
 
 
 def stats(dist: Any, *args: Any, moments: str = "mv", **options: Any) -> Any:
     """Compute moments as functions of the parameters, as ``stats`` of a distribution does."""
-    shapes, loc, scale = dist._parse_args(*args, **options)
+    shapes, *place = dist._parse_args(*args, **options)
+    loc, scale = map(array_of, place)
     with _of_plain(dist, "moments"):
         standard = _standard(dist, tuple(map(array_of, shapes)))
         found = {m: y if y is None else array_of(y) for m, y in zip("mvsk", standard, strict=True)}
@@ -535,7 +545,11 @@ def stats(dist: Any, *args: Any, moments: str = "mv", **options: Any) -> Any:
         )
     found["m"] = None if found["m"] is None else loc + scale * found["m"]
     found["v"] = None if found["v"] is None else scale * scale * found["v"]
-    y = [array_of(found[m]) for m in moments]
+    shape = np.broadcast_shapes(*map(np.shape, (*shapes, readable(loc), readable(scale))))
+    y = [
+        x if np.shape(x) == shape else v.broadcast_to(x, shape=shape)
+        for x in [array_of(found[m]) for m in moments]
+    ]
     return tuple(y) if len(y) > 1 else y[0]
 
 
@@ -592,7 +606,12 @@ def _standard_entropy(dist: Any, shapes: tuple[Any, ...]) -> Any:
     if dist.name in ("binom", "hypergeom") or (
         _general(dist) is scipy.stats.rv_discrete and not is_own
     ):
-        return v.sum(v.entr(_probabilities(dist, shapes)[1]), axis=-1)
+        numbers, p = _probabilities(dist, shapes)
+        plain = [*map(readable, shapes)]
+        logs = dist.logpmf(numbers, *[s[..., None] for s in plain])
+        # One that underflows is a constant 0, and has no infinite slope.
+        some = v.where((readable(p) == 0) & np.isfinite(logs), 1.0, p)
+        return anchored(dist.entropy(*plain), v.sum(v.entr(some), axis=-1))
     if not is_own:
         reject(f"SciPy integrates the entropy of {dist.name}, which has no derivative here")
     if dist.name not in ("t", "tukeylambda"):
@@ -605,6 +624,13 @@ def interval(dist: Any, confidence: Any, *args: Any, **options: Any) -> Any:
     """Compute the ends of an interval around the median."""
     tail = 0.5 * (1 - array_of(confidence))
     return tuple(ppf(dist, q, *args, **options) for q in (tail, 1 - tail))
+
+
+def median(dist: Any, *args: Any, **options: Any) -> Any:
+    """Compute the median as a function of the parameters."""
+    if isinstance(dist, scipy.stats.rv_discrete):
+        reject(f"the median of {dist.name} jumps: use ignore_derivatives(x) for its parameters")
+    return ppf(dist, 0.5, *args, **options)
 
 
 def nnlf(dist: Any, theta: Any, x: Any) -> Any:
@@ -740,7 +766,7 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
     return _named(method, name, f"Compute what ``rv_discrete.{name}`` does, in the parameters.")
 
 
-MOMENTS = (stats, mean, var, std, moment, entropy, interval, rvs)
+MOMENTS = (stats, mean, var, std, moment, entropy, interval, rvs, median)
 SUMS = tuple(
     [_summed(name, "sf" in name, "log" in name) for name in ("cdf", "sf", "logcdf", "logsf")]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import warnings
 from collections.abc import Sequence
@@ -40,6 +41,7 @@ from chainrules_scipy.source_copies import (
     with_shortcuts,
 )
 from chainrules_scipy.special import multigammaln
+from chainrules_scipy.stats.distributions import pmf
 from chainrules_scipy.stats.formulas import i0e, i1e, product
 
 _PSD = private("_PSD")
@@ -69,9 +71,7 @@ class _Definite:
         self.pinv, self.V = self.U @ adjoint(self.U), np.zeros((self.rank, 0))
 
     def _support_mask(self, x: Any) -> Any:
-        if not self.V.size:
-            return np.ones(np.shape(readable(x))[:-1], bool)
-        return np.linalg.norm(readable(x) @ self.V, axis=-1) < self.eps
+        return np.linalg.norm(readable(x) @ self.V, axis=-1) < (self.eps if self.V.size else np.inf)
 
 
 def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -> Any:
@@ -162,24 +162,36 @@ if private("CovViaPSD") is not None:
 follow_class(type(native.invwishart), "pdf", "logpdf", "mean", "var", _logpdf=_invwishart)
 follow_class(type(native.invwishart(2, np.eye(2))), "pdf", "logpdf", "mean", "var")
 OF: dict[str, tuple[str, ...]] = {
-    "multivariate_normal": ("pdf", "logpdf", "entropy"),
+    "multivariate_normal": ("pdf", "logpdf", "cdf", "logcdf", "entropy"),
     "multivariate_t": ("pdf", "logpdf", "entropy"),
     "matrix_normal": ("pdf", "logpdf", "entropy"),
     "dirichlet": ("pdf", "logpdf", "entropy", "mean", "var"),
     "wishart": ("pdf", "logpdf", "entropy", "mean", "var"),
-    "multinomial": ("pmf", "logpmf"),
+    "multinomial": ("pmf", "logpmf", "entropy"),
     "dirichlet_multinomial": ("pmf", "logpmf", "mean", "var"),
     "vonmises_fisher": ("pdf", "logpdf", "entropy"),
     "normal_inverse_gamma": ("pdf", "logpdf"),
     "matrix_t": ("pdf", "logpdf"),
 }
 _MORE: dict[str, dict[str, Any]] = {
-    "multinomial": {"_process_parameters": _counts, "pmf": _multinomial},
+    "multinomial": {
+        "_process_parameters": _counts,
+        "pmf": _multinomial,
+        "binom": type("binom", (), {"pmf": functools.partial(pmf, native.binom)}),
+    },
     "dirichlet": {"pdf": _dirichlet},
     "multivariate_normal": {
         "_process_parameters_Covariance": lambda self, mean, cov: self._process_parameters(
             mean, cov.covariance
-        )
+        ),
+        "_qauto": lambda _, cov, low, high, *rest, **how: (
+            (sc.ndtr(high / cov**0.5) - sc.ndtr(low / cov**0.5),)
+            if len(cov) == 1
+            else reject(
+                "multivariate_normal.cdf in two or more dimensions has no derivative here: "
+                "integrate the density by quad or nquad of chainrules_scipy.integrate"
+            )
+        ),
     },
 }
 _DEFINITE: dict[str, Any] = {
@@ -235,18 +247,40 @@ def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:
 instead_of(private("_yeojohnson_transform"), _power)
 
 
-def _variance(x: Any, *, correction: Any = 0, nan_policy: str = "propagate", **how: Any) -> Any:
-    """Compute a variance; where SciPy's source omits NaN, it multiplies NaN by 0."""
+def _variance(
+    x: Any,
+    *,
+    correction: Any = 0,
+    nan_policy: str = "propagate",
+    compute: Any = np.nanvar,
+    **how: Any,
+) -> Any:
+    """Compute a variance, or its root; where SciPy's source omits NaN, it multiplies NaN by 0."""
     if varies(correction):  # SciPy's source leaves it out where it is 0
         n = np.sum(~np.isnan(readable(x)), how.get("axis"), keepdims=how.get("keepdims", False))
         biased = _variance(x, nan_policy=nan_policy, **how)
-        return biased * (n / np.where(n > readable(correction), n - correction, np.nan))
+        y = biased * (n / np.where(n > readable(correction), n - correction, np.nan))
+        return y if compute is np.nanvar else y**0.5
     if nan_policy != "omit":
         return followed(private("_xp_var"))(x, correction=correction, nan_policy=nan_policy, **how)
     of: dict[str, Any] = {"axis": how.get("axis"), "keepdims": how.get("keepdims", False)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # for too few numbers, as SciPy
-        return np.nanvar(x, ddof=correction, **of)
+        return compute(x, ddof=correction, **of)
+
+
+def _deviation(
+    of_mean: bool,
+    a: Any,
+    limits: Any = None,
+    inclusive: Any = (True, True),
+    axis: Any = 0,
+    ddof: Any = 1,
+) -> Any:
+    """Compute ``tstd``, or ``tsem``; where all numbers are equal, its derivative is 0."""
+    kept, _ = followed(private("_put_val_to_limits"))(a, limits, inclusive, xp=np)
+    y = _variance(kept, correction=ddof, nan_policy="omit", compute=np.nanstd, axis=axis)
+    return y / np.sum(~np.isnan(readable(kept)), axis) ** 0.5 if of_mean else y
 
 
 def _of_quantile(*given: Any) -> Any:
@@ -271,6 +305,9 @@ instead_of(sc.i1e, i1e)
 instead_of(private("_xp_var"), _variance)
 instead_of(private("_var"), lambda x, axis=0, ddof=0, **_: _variance(x, axis=axis, correction=ddof))
 instead_of(private("_quantile_iv"), _of_quantile)
+if private("_put_val_to_limits") is not None:
+    instead_of(inspect.unwrap(native.tstd), functools.partial(_deviation, False))
+    instead_of(inspect.unwrap(native.tsem), functools.partial(_deviation, True))
 with_shortcuts(native.iqr, private("_power_divergence") or native.power_divergence)
 FOLLOWED: dict[str, Any] = follow_all(
     native,

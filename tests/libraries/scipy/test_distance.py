@@ -107,3 +107,67 @@ def test_points_and_themselves():
         found = hessian(f)(x)
     truth = hessian(lambda x: np.sum((x[:, None] - x) ** 2))(x)
     np.testing.assert_allclose(found, truth, atol=1e-12)
+
+
+P, Q = np.array([0.3, 0.7, 0.0, 1.2]), np.array([0.5, 0.5, 0.0, 0.3])
+SLOPES = {
+    "function": lambda of, p, q: of.jensenshannon(p, q),
+    "base": lambda of, p, q: of.jensenshannon(p, q, base=2),
+    "cdist": lambda of, p, q: of.cdist(p[None], q[None], "jensenshannon")[0, 0],
+    "pdist": lambda of, p, q: of.pdist(np.stack([p, q]), "jensenshannon")[0],
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("form", SLOPES)
+@pytest.mark.parametrize("q", [Q, 3 * Q + np.array([0.0, 0.0, 1.0, 0.0])], ids=["both", "one"])
+def test_empty_bins_have_the_slopes_from_inside(q, form):
+    """In a bin that is empty in one operand alone it is infinite, and all others are finite."""
+    f = lambda p, q, of=ours: SLOPES[form](of, p, q)
+    steps = np.eye(4) * 1e-7
+    for k, x in enumerate((P, q)):
+        at = lambda x, of, k=k: f(*(x, q) if k == 0 else (P, x), of)
+        truth = np.array([(at(x + s, theirs) - at(x, theirs)) / 1e-7 for s in steps])
+        truth[(x == 0) & ((P, q)[1 - k] > 0)] = -np.inf
+        found = grad(lambda x, at=at: at(x, ours))(x)
+        pushed = [jvp(lambda x, at=at: at(x, ours), (x,), (e,))[1] for e in np.eye(4)]
+        np.testing.assert_allclose(found, truth, rtol=1e-5)
+        np.testing.assert_allclose(pushed, found, rtol=1e-12)
+
+
+def test_empty_bins_have_the_second_derivatives_from_inside():
+    slopes = grad(lambda p: ours.jensenshannon(p, Q))
+    truth = [(slopes(P + s) - slopes(P)) / 1e-7 for s in np.eye(4) * 1e-7]
+    found = hessian(lambda p: ours.jensenshannon(p, Q))(P)
+    np.testing.assert_allclose(found, truth, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("other", [lambda p: p, lambda p: p.copy(), ignore_derivatives])
+def test_a_divergence_of_equal_shares_has_no_slope(other):
+    for p in (P, np.ones(3)):
+        f = lambda p: ours.jensenshannon(p, other(p))
+        assert f(p) == 0.0
+        np.testing.assert_array_equal(grad(f)(p), np.zeros(len(p)))
+        assert jvp(f, (p,), (p * np.arange(len(p)),))[1] == 0.0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda p, of: of.jensenshannon(p, np.array([0.3, 0.7, 0.2])) ** 2,
+        lambda p, of: of.mahalanobis(p, np.array([0.3, 0.7, 0.2]), np.diag(W) + 0.1) ** 2,
+    ],
+    ids=["jensenshannon", "mahalanobis"],
+)
+def test_squares_of_distances_bend_where_they_are_0(f):
+    p, steps = np.array([0.3, 0.7, 0.2]), np.eye(3) * 1e-4
+    four = lambda a, b: f(p + a + b, theirs) - f(p + a - b, theirs) - f(p - a + b, theirs)
+    truth = [[(four(a, b) + f(p - a - b, theirs)) / 4e-8 for a in steps] for b in steps]
+    np.testing.assert_allclose(hessian(lambda p: f(p, ours))(p), truth, rtol=1e-5, atol=1e-6)
+
+
+def test_a_missing_number_makes_distances_missing():
+    x = np.array([[1.0, np.nan], [2.0, 3.0]])
+    found = jvp(lambda x: ours.cdist(x, B[:, :2], "minkowski", p=3), (x,), (x,))[0]
+    np.testing.assert_allclose(found, theirs.cdist(x, B[:, :2], "minkowski", p=3))

@@ -183,7 +183,9 @@ def test_values_of_matrices_that_are_not_balanced(seed):
     rng = np.random.default_rng(seed)
     a = rng.normal(size=(4, 4)) * 10.0 ** rng.integers(-2, 3, size=4)
     for found, known in zip(
-        linalg.hessenberg(a, calc_q=True), scipy.linalg.hessenberg(a, calc_q=True), strict=True
+        jvp(lambda a: linalg.hessenberg(a, calc_q=True), (a,), (a,))[0],
+        scipy.linalg.hessenberg(a, calc_q=True),
+        strict=True,
     ):
         np.testing.assert_allclose(found, known, atol=1e-12 * np.max(abs(known)))
 
@@ -232,3 +234,15 @@ def test_code_in_c_that_goes_on_after_a_refusal():
 
     with pytest.raises(Exception, match=r"from chainrules_scipy.optimize import brentq"):
         grad(lambda p: brentq(lambda z: (z - p).missing, 0.0, 5.0))(2.0)
+
+
+@pytest.mark.parametrize("x", [np.eye(3), np.ones((3, 3)), np.arange(9.0).reshape(3, 3) * 1j])
+def test_decompositions_of_plain_arrays_are_scipys(x):
+    import scipy.linalg
+
+    from chainrules_scipy import linalg
+
+    for name, options in (("schur", {}), ("hessenberg", {"calc_q": True})):
+        found = getattr(linalg, name)(x, **options)
+        for ours, theirs in zip(found, getattr(scipy.linalg, name)(x, **options), strict=True):
+            np.testing.assert_array_equal(ours, theirs)

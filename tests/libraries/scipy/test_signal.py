@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.fftpack
 import scipy.signal as theirs
 
 import chainrules_scipy.signal as ours
@@ -192,3 +193,21 @@ def test_a_sampling_frequency():
     design = lambda fs, of: np.sum(of.butter(3, 0.35, fs=fs)[0])
     truth = (design(2.5 + 1e-6, theirs) - design(2.5 - 1e-6, theirs)) / 2e-6
     np.testing.assert_allclose(grad(lambda fs: design(fs, ours))(2.5), truth, rtol=1e-6)
+
+
+@pytest.mark.parametrize("use", ["conv", "dot"])
+def test_coefficients_move_with_the_place_of_the_derivative(use):
+    f = lambda pos, of: of.savgol_coeffs(5, 3, deriv=1, delta=0.5, pos=pos, use=use)
+    check_same(lambda pos: f(pos, ours), lambda pos: f(pos, theirs), np.array(1.3))
+
+
+@pytest.mark.parametrize("n", [7, 8])
+def test_the_older_hilbert_transform_names_one_that_is_differentiated(n):
+    import chainrules_scipy.fft  # noqa: F401
+
+    x = np.random.default_rng(0).normal(size=n)
+    with pytest.raises(TracerError, match=r"use -np\.imag\(scipy\.signal\.hilbert\(x\)\)"):
+        grad(lambda x: np.sum(scipy.fftpack.hilbert(x)))(x)
+    np.testing.assert_allclose(
+        -np.imag(ours.hilbert(x)), scipy.fftpack.hilbert(x), rtol=1e-12, atol=1e-12
+    )

@@ -1023,3 +1023,119 @@ def test_a_frozen_distribution_that_a_solver_captured():
 
     np.testing.assert_allclose(grad(f)(0.3), (0.5 - 0.3) / 1.5**2, rtol=1e-12)
     assert copy.deepcopy(stats.norm(0.0, 1.0)).cdf(0.0) == 0.5
+
+
+@pytest.mark.parametrize("name", ["tstd", "tsem", "sem"])
+@pytest.mark.parametrize("x", [np.full(3, 0.1), np.ones(4), np.array([2.0, 2.0, 9.0])[:2]])
+def test_deviations_of_equal_numbers_have_no_slope(name, x):
+    f = getattr(stats, name)
+    np.testing.assert_array_equal(grad(f)(x), np.zeros(len(x)))
+    assert jvp(f, (x,), (np.arange(len(x)) + 1.0,))[1] == 0.0
+
+
+def _slopes(f, p):
+    """Return differences of a function of an array of parameters."""
+    return [(f(p + s) - f(p - s)) / 2e-5 for s in 1e-5 * np.eye(len(p))]
+
+
+@pytest.mark.parametrize("name", OFTEN)
+def test_medians_without_installation(name):
+    f = lambda of, p: getattr(of, name).median(*CONTINUOUS[name], p[0], scale=p[1])
+    frozen = lambda p: getattr(stats, name)(*CONTINUOUS[name], p[0], scale=p[1]).median()
+    p = np.array([0.7, 1.9])
+    truth = _slopes(lambda p: f(scipy.stats, p), p)
+    for found in (grad(lambda p: f(stats, p))(p), grad(frozen)(p)):
+        np.testing.assert_allclose(found, truth, rtol=1e-8, atol=1e-8)
+
+
+def test_medians_of_counts_are_refused_by_name():
+    with pytest.raises(NotDifferentiableError, match="the median of poisson jumps"):
+        grad(lambda p: stats.poisson.median(p))(3.2)
+
+
+@pytest.mark.parametrize("moment", ["mean", "var", "std"])
+@pytest.mark.parametrize("name, p", [("lomax", [3.5]), ("truncnorm", [-1.0, 2.0])])
+def test_moments_by_another_method_of_scipys(name, p, moment):
+    f = lambda of, p: np.sum(getattr(getattr(of, name), moment)(*p, [0.3, 0.1], 1.7))
+    p = np.array(p)
+    assert np.isclose(f(stats, p), f(scipy.stats, p), rtol=1e-14)
+    truth = _slopes(lambda p: f(scipy.stats, p), p)
+    np.testing.assert_allclose(grad(lambda p: f(stats, p))(p), truth, rtol=1e-8)
+    one = np.array([-1.0, 0.5])
+    if name == "truncnorm":
+        bend = _slopes(lambda p: np.sum(scipy.stats.truncnorm.mean(p, 2.0)), one)
+        found = grad(lambda p: np.sum(stats.truncnorm.mean(p, 2.0)))(one)
+        np.testing.assert_allclose(found, bend, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "name, p",
+    [
+        ("poisson", [0.6]),
+        ("poisson", [30.0]),
+        ("nbinom", [5.3, 0.5]),
+        ("zipf", [6.5]),
+        ("logser", [0.6]),
+        ("skellam", [15.0, 8.0]),
+        ("yulesimon", [11.0]),
+    ],
+)
+def test_entropies_on_unbounded_supports(name, p):
+    f, p = lambda of, p: getattr(of, name).entropy(*p), np.array(p)
+    value = jvp(lambda p: f(stats, p), (p,), (p,))[0]
+    assert value == f(scipy.stats, p)
+    truth = _slopes(lambda p: f(scipy.stats, p), p)
+    np.testing.assert_allclose(grad(lambda p: f(stats, p))(p), truth, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name, n", [("poisson", ()), ("binom", (1000,))])
+def test_probabilities_that_underflow_add_nothing_to_entropies(name, n):
+    p = np.array([0.3, 200.0]) / (1000 if n else 1)
+    f = lambda of, p: np.sum(getattr(of, name).entropy(*n, p))
+    truth = [(f(scipy.stats, p + s) - f(scipy.stats, p - s)) / 2e-6 for s in 1e-6 * np.eye(2)]
+    np.testing.assert_allclose(grad(lambda p: f(stats, p))(p), truth, rtol=1e-5, atol=1e-6)
+
+
+def test_entropies_of_several_counts():
+    whole = lambda p: np.concatenate([p, 1 - p[:1] - p[1:]])
+    f = lambda of, p: np.sum(of.multinomial.entropy([6, 3], np.stack([whole(p)] * 2)))
+    p = np.array([0.3, 0.45])
+    truth = _slopes(lambda p: f(scipy.stats, p), p)
+    np.testing.assert_allclose(grad(lambda p: f(stats, p))(p), truth, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda of, x: of.multivariate_normal.cdf(x, np.zeros(2), np.eye(2)),
+        lambda of, x: of.multivariate_normal.logcdf(np.zeros(3), np.append(x, 0.0)),
+        lambda of, x: of.multivariate_normal(x).cdf(np.zeros(2)),
+    ],
+)
+def test_integrals_over_several_variables_are_refused(f):
+    x = np.array([0.3, 0.4])
+    with pytest.raises(NotDifferentiableError, match="integrate the density by quad"):
+        grad(lambda x: f(stats, x))(x)
+    with chainrules_scipy.install(), pytest.raises(NotDifferentiableError, match="by quad"):
+        grad(lambda x: f(scipy.stats, x))(x)
+
+
+def test_one_variable_of_several_is_integrated():
+    f = lambda of, p: of.multivariate_normal.cdf(p[0], p[1], p[2])
+    p = np.array([0.3, 0.1, 1.7])
+    truth = _slopes(lambda p: f(scipy.stats, p), p)
+    np.testing.assert_allclose(grad(lambda p: f(stats, p))(p), truth, rtol=1e-8)
+
+
+def test_moments_of_plain_numbers_are_refused_by_name():
+    with pytest.raises(NotDifferentiableError, match="entropy of dgamma of plain numbers"):
+        grad(lambda a: stats.dgamma.entropy(a))(3.0)
+
+
+@pytest.mark.parametrize("moments", ["m", "v", "mvsk"])
+def test_moments_have_the_shape_of_all_parameters(moments):
+    f = lambda of, p: of.gamma.stats(2.5, p, [[1.0], [2.0]], moments=moments)
+    p = np.array([0.3, 0.7, 1.1])
+    value, _ = jvp(lambda p: f(stats, p), (p,), (p,))
+    np.testing.assert_allclose(value, f(scipy.stats, p), rtol=1e-12)
+    assert np.shape(value) == np.shape(f(scipy.stats, p))
