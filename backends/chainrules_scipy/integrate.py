@@ -241,44 +241,48 @@ def _parted(edges: list[Any], limit: Any, fixed: Any) -> tuple[list[float], list
     others = [
         x
         for x in edges[1:]
-        if not varies(limit) or abs(readable(x) - start) > 1e-10 * min(abs(start), abs(end - start))
+        if not varies(limit) or abs(readable(x) - start) > 1e-10 * abs(end - start)
     ]
-    near = itertools.takewhile(  # next to a jump there are shorter intervals
-        lambda pair: (
-            pair[0] not in fixed
-            and (pair[1] - start) / (pair[0] - start) > 1.2
-            and 16 * abs(pair[0] - start) < abs(end - start)
-        ),
-        itertools.pairwise(map(readable, others)),
-    )
-    away = [x - start for x, _ in near if varies(limit)]
+    away = [
+        x - start
+        for x, _ in itertools.takewhile(  # next to a jump there are shorter intervals
+            lambda pair: (
+                pair[0] not in fixed
+                and (pair[1] - start) / (pair[0] - start) > 1.2
+                and 16 * abs(pair[0] - start) < abs(end - start)
+            ),
+            itertools.pairwise(map(readable, others)),
+        )
+        if varies(limit)
+    ]
     moving = away if len(away) > 9 else []
     return [0.0, *[x / 2 for x in away[:1]], *moving], others[len(moving) :]
 
 
 def _over_all(
-    f: _Integrand, a: Any, b: Any, low: float, high: float, edges: Any, fixed: Any = ()
+    f: _Integrand, a: Any, b: Any, low: float, high: float, places: Any, fixed: Any = ()
 ) -> Any:
     """Integrate over the intervals between places, of which those at the limits move with them."""
     if low == high:
         return _of_nothing(f, a, b)
     total: Any = 0.0
     if math.isfinite(low) and math.isfinite(high):
-        places: Any = edges
         for limit in (a, b):
             near, rest = _parted(places, limit, fixed)
             places = [*rest[::-1], *[limit + away for away in near[::-1]]]
         for left, right in itertools.pairwise(places):
             length, at_end = right - left, left is places[0] or right is places[-1]
+            # Nearer to a limit that varies, terms that cancel are too large for their rounding.
+            least = 1e-17 * (high - low) / readable(length) if varies((left, right)) else 0.0
             for before, behind, weight in _AT_ENDS if at_end else _GAUSS:
                 x = left + length * before if before < behind else right - length * behind
-                if low < readable(x) < high:
+                if low < readable(x) < high and least < min(before, behind):
                     total = total + weight * length * f.at(x)
         return total
     # x = (1 - t) / t away from the finite limit, or from 0 to both sides.
     limit = a if math.isfinite(low) else b if math.isfinite(high) else 0.0
-    sign, last = -1.0 if math.isfinite(high) else 1.0, edges[-1]
-    near, rest = _parted(edges[::-1], limit, ())
+    sign, last = -1.0 if math.isfinite(high) else 1.0, places[-1]
+    near, rest = _parted(places[::-1], limit, ())
     for k, (end, start) in enumerate(itertools.pairwise([*[last + away for away in near], *rest])):
         origin, first = limit if k < len(near) else readable(limit), (last - end) / end
         scale = (
@@ -290,7 +294,7 @@ def _over_all(
             at, beyond = start + (end - start) * before, last - end + (end - start) * behind
             away = first + (beyond / at - first) * scale
             x, width = origin + sign * away, (end - start) * weight / at**2 * scale
-            if low < readable(x) < high:
+            if low < readable(x) < high and readable(away) > (1e-17 if varies(origin) else 0.0):
                 total = total + width * (f.at(x) + f.at(-x) if low == -high else f.at(x))
     return total
 
@@ -311,7 +315,8 @@ def quad_vec(
     edges = {*info.intervals.reshape(-1).tolist()}
     if math.isinf(low) and math.isinf(high):  # SciPy's intervals are in [-1, 1] then
         edges = {0.0, 1.0, *map(abs, edges)}
-    moving = _over_all(integrand, a, b, low, high, sorted(edges), () if points is None else points)
+    sign, ends = (-1.0, (b, a, high, low)) if low > high else (1.0, (a, b, low, high))
+    moving = sign * _over_all(integrand, *ends, sorted(edges), () if points is None else points)
     return answer("quad_vec(...)", (value, error), _0=_agreeing("quad_vec", value, moving, error))
 
 

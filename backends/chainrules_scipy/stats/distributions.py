@@ -628,9 +628,10 @@ def interval(dist: Any, confidence: Any, *args: Any, **options: Any) -> Any:
 
 def median(dist: Any, *args: Any, **options: Any) -> Any:
     """Compute the median as a function of the parameters."""
-    if isinstance(dist, scipy.stats.rv_discrete):
+    jumps = isinstance(dist, scipy.stats.rv_discrete)
+    if jumps and varies((args, options)):
         reject(f"the median of {dist.name} jumps: use ignore_derivatives(x) for its parameters")
-    return ppf(dist, 0.5, *args, **options)
+    return dist.ppf(0.5, *args, **options) if jumps else ppf(dist, 0.5, *args, **options)
 
 
 def nnlf(dist: Any, theta: Any, x: Any) -> Any:

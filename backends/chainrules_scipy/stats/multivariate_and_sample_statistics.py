@@ -185,7 +185,8 @@ _MORE: dict[str, dict[str, Any]] = {
             mean, cov.covariance
         ),
         "_qauto": lambda _, cov, low, high, *rest, **how: (
-            (sc.ndtr(high / cov**0.5) - sc.ndtr(low / cov**0.5),)
+            # An infinite limit would meet slopes of 0.
+            (sc.ndtr(high / cov**0.5) - sc.ndtr(np.maximum(low, -1e100) / cov**0.5),)
             if len(cov) == 1
             else reject(
                 "multivariate_normal.cdf in two or more dimensions has no derivative here: "

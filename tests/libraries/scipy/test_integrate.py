@@ -559,3 +559,31 @@ def test_an_event_whose_class_says_that_it_ends():
     assert value_and_grad(lambda p: end(p, ours))(p)[0] == end(p, theirs)
     truth = [np.log(0.5) / 0.7**2, -1 / (0.7 * 0.5)]
     np.testing.assert_allclose(grad(lambda p: end(p, ours))(p), truth, rtol=1e-6)
+
+
+@pytest.mark.parametrize("integrate", [ours.quad, ours.quad_vec])
+@pytest.mark.parametrize("limit", [0.0, 1e-12, 1e-8])
+@pytest.mark.parametrize(
+    "f, slope",
+    [
+        (lambda t, q: q(lambda x: 1 / np.sqrt(x - t), t, 1.0)[0], lambda t: -1 / np.sqrt(1 - t)),
+        (lambda t, q: q(lambda x: 1 / np.sqrt(t - x), -1.0, t)[0], lambda t: 1 / np.sqrt(1 + t)),
+        (
+            lambda t, q: q(lambda x: np.exp(-x) / np.sqrt(x - t), t, np.inf)[0],
+            lambda t: -np.sqrt(np.pi) * np.exp(-t),
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")  # SciPy's, of an infinite element
+def test_a_limit_near_zero_at_which_the_function_is_singular(f, slope, limit, integrate):
+    found = grad(lambda t: f(t, integrate))(limit)
+    assert found == pytest.approx(slope(limit), rel=1e-6)
+    assert jvp(lambda t: f(t, integrate), (limit,), (1.0,))[1] == pytest.approx(found, rel=1e-6)
+
+
+def test_integrals_of_arrays_over_reversed_limits():
+    assert ours.quad_vec(lambda x: x * x, 0.0, -1.2)[0] == pytest.approx(-0.576)
+    ends = grad(lambda a, b: ours.quad_vec(lambda x: x * x, a, b)[0], (0, 1))(1.0, -1.2)
+    assert ends == pytest.approx((-1.0, 1.44))
+    tail = grad(lambda t: ours.quad_vec(lambda x: np.exp(-x), np.inf, t)[0])(0.5)
+    assert tail == pytest.approx(np.exp(-0.5))

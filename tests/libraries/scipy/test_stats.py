@@ -1051,6 +1051,7 @@ def test_medians_without_installation(name):
 def test_medians_of_counts_are_refused_by_name():
     with pytest.raises(NotDifferentiableError, match="the median of poisson jumps"):
         grad(lambda p: stats.poisson.median(p))(3.2)
+    assert grad(lambda p: p * stats.poisson(3.2).median())(1.0) == scipy.stats.poisson.median(3.2)
 
 
 @pytest.mark.parametrize("moment", ["mean", "var", "std"])
@@ -1125,6 +1126,8 @@ def test_one_variable_of_several_is_integrated():
     p = np.array([0.3, 0.1, 1.7])
     truth = _slopes(lambda p: f(scipy.stats, p), p)
     np.testing.assert_allclose(grad(lambda p: f(stats, p))(p), truth, rtol=1e-8)
+    same = hessian(lambda p: stats.norm.cdf(p[0], p[1], p[2] ** 0.5))(p)
+    np.testing.assert_allclose(hessian(lambda p: f(stats, p))(p), same, atol=1e-14)
 
 
 def test_moments_of_plain_numbers_are_refused_by_name():
