@@ -48,7 +48,7 @@ class PythonProtocols(Tracer):
     # -- conversions that would lose the derivative
 
     @property
-    def __array__(self) -> Any:
+    def __array__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Absent where NumPy makes the value an element of an array of objects.
 
         ``as_strided`` reads memory, where such an array has other sizes than the value.
