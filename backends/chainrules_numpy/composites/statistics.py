@@ -9,7 +9,7 @@ from typing import Any
 from chainrules_numpy.composites.reductions import Axes, axes_of
 from chainrules_numpy.keyword_lowerings import is_numpys
 from chainrules_py import ops as v
-from chainrules_py.extend import kind_of, namespace_of, real_numbers, type_info, untraced
+from chainrules_py.extend import kind_of, moves, namespace_of, real_numbers, untraced
 from chainrules_py.ops.linalg import resolution
 
 # ------------------------------------------------------------------------- masked elements
@@ -131,9 +131,7 @@ def spread_weights(weights: Any, x: Any, axis: Axes) -> Any:
 
 def is_seen(x: Any) -> bool:
     """Return whether x can be tested: not where an engine maps over it, or compiles a program."""
-    x = untraced(x)
-    is_traced = type_info(type(x)).varies
-    return is_traced is None or not is_traced(x)
+    return not moves(untraced(x))
 
 
 def average(

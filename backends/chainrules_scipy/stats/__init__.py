@@ -57,12 +57,7 @@ _CONTINUOUS, _DISCRETE = (
     tuple(map(_in_double, functions))
     for functions in (
         (pdf, logpdf, cdf, sf, logcdf, logsf, ppf, isf, *MOMENTS),
-        (
-            pmf,
-            logpmf,
-            *SUMS,
-            *(f for f in MOMENTS if f.__name__ not in ("interval", "rvs")),
-        ),
+        (pmf, logpmf, *SUMS, *(f for f in MOMENTS if f.__name__ not in ("interval", "rvs"))),
     )
 )
 _CONTINUOUS += FITS  # some return the precision of the data
