@@ -285,8 +285,8 @@ def _series(line: Line) -> str | None:
     p, shown = frame.f_locals["self"], line.called or "p"
     home = _SERIES.get(type(p).__name__, "np.polynomial.polynomial.poly")
     if frame.f_code is codes[1]:  # of traced coefficients
-        basis = f"{home}val(x, np.eye(len({{0}}), dtype={{0}}.dtype))"
-        write = f"use np.tensordot({{0}}, {basis}, (0, 0))[()] for its values at x"
+        basis = f"{home}val(t, np.eye(len({{0}}), dtype={{0}}.dtype))"
+        write = f"use np.tensordot({{0}}, {basis}, (0, 0))[()] for its values at t"
         return write if frame.f_locals["domain"] is None else None
     if isinstance(getattr(line.node, "func", None), ast.Attribute) and line.function is not p:
         return None  # of a method, such as `convert`, which calls the series
@@ -346,10 +346,7 @@ def _of_vectors(function: Any, write: str) -> Any:
         if line.function is not function or call.keywords or len(call.args) != 1 + ("{1}" in write):
             return None
         x = untraced(line.resolved(call.args[0]))
-        # Up to 100 real numbers become an array of objects, which is then joined.
-        small = getattr(x, "size", 101) <= 100 and x.dtype.kind == "f"
-        fits = small or "map" not in write
-        return f"use {write}" if fits and getattr(x, "ndim", 1) == 1 else None
+        return f"use {write}" if getattr(x, "ndim", 1) == 1 else None
 
     return given
 
@@ -371,8 +368,8 @@ _VECTORS: dict[Any, str] = {
     ".astype({0}.dtype)",
     **{
         getattr(getattr(np.polynomial, of), f"{name}vander"): (
-            f"np.stack([*map(np.stack, np.polynomial.{of}.{name}vander({{0}}.astype(float), {{1}}"
-            "))]).astype({0}.dtype)"
+            f"np.moveaxis(np.polynomial.{of}.{name}val({{0}}, np.eye({{1}} + 1, dtype={{0}}.dtype)), "
+            "0, -1)"
         )
         for of, name in _KINDS.items()
     },
@@ -508,7 +505,11 @@ def _reduced(line: Line) -> str | None:
     call: Any = line.node
     ufunc, name = line.value_of(call.func.value), line.owner("reduce")
     if line.option("initial") is None:
-        return None
+        listed = call.args and isinstance(call.args[0], ast.List | ast.Tuple)
+        parts = ast.unparse(call.args[0]) if listed else ""
+        return (
+            f"use {ast.unparse(call).replace(parts, f'np.stack({parts})', 1)}" if listed else None
+        )
     if ufunc.identity is not None or ufunc in (np.maximum, np.minimum, np.fmax, np.fmin):
         return suggestion(_initial(ufunc, f"{name}({{call}}, {{initial}})"), line)
     return f"write a loop over the elements of the axis, with {name} of two"

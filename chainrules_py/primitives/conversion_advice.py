@@ -63,10 +63,11 @@ def advise(function: Callable[..., Any], line: Advice) -> None:
     >>> advise(total, "use np.sum({0})")
     """
     called = vars(function).get("__call__", function) if isinstance(function, type) else function
-    _advice[_code_of(called) or function] = line
+    _advice[code_of(called) or function] = line
 
 
-def _code_of(function: Any) -> types.CodeType | None:
+def code_of(function: Any) -> types.CodeType | None:
+    """Return the code of a function, below its wrappers, or None."""
     return getattr(inspect.unwrap(function), "__code__", None)
 
 
@@ -530,8 +531,8 @@ def advised(function: Any, line: Line) -> str | None:
 def _advice_of(function: Any) -> Advice | None:
     known = [
         # An object whose class is written in Python may have no hash.
-        *[function] * (isinstance(function, Hashable) and not _code_of(type(function).__hash__)),
-        *[_code_of(each) for each in (function, function.__init__, function.__new__)],
+        *[function] * (isinstance(function, Hashable) and not code_of(type(function).__hash__)),
+        *[code_of(each) for each in (function, function.__init__, function.__new__)],
     ]
     return next((_advice[key] for key in known if key in _advice), None)
 
@@ -588,7 +589,8 @@ def _found_at(line: Line, roots: set[str]) -> str | None:
 
     A callable that has none for the line leaves it to the functions that its function calls.
     """
-    for frame in line.library:
+    engine = line.library and root_module(line.library[0]).startswith("chainrules_")
+    for frame in line.inner if engine else line.library:  # jvp(f, (x,), (t,)) calls f
         known = root_module(frame) in roots
         if known:
             see_roots({root_module(frame)})
@@ -596,7 +598,7 @@ def _found_at(line: Line, roots: set[str]) -> str | None:
         # A wrapper that many functions share holds the wrapped function in a local, and one of
         # another library in its closure: its other locals may hold what it does not call.
         held = map(frame.f_locals.get, frame.f_locals if known else frame.f_code.co_freevars)
-        codes = [frame.f_code, *map(_code_of, filter(callable, held))]
+        codes = [frame.f_code, *map(code_of, filter(callable, held))]
         if found := [text for code in codes if (text := suggestion(_advice.get(code), line))]:
             return found[0]
     return suggestion(_advice_of(line.function), line)

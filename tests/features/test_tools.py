@@ -247,6 +247,9 @@ PROGRAMS = [
     lambda x: np.sort(x)[::-1] * np.cumsum(x) + np.var(x),
     lambda x: (x - x[0]) ** 2 + np.stack([x, 2 * x, x * x])[2],
     lambda x: np.ones(3) * (x > 0),
+    lambda x: np.exp(np.concatenate([x, x > 1.0])),
+    lambda x: np.sin(np.where(x > 1.0, x, True)) + np.stack([x, x > 1.0])[1],
+    lambda x: np.pad(x * x, 1, constant_values=True),
 ]
 
 

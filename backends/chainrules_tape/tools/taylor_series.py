@@ -63,6 +63,9 @@ from chainrules_tape.inspect.kept_calls import check_pushed, trap_is_set
 from chainrules_tape.rule_config import recorders
 from chainrules_tape.tools.series_recurrences import RECURRENCES, Constant, computed, zeros
 
+_NUMBERS = ("bool", "int", "real", "complex")
+"""The kinds of constants that have zero as their higher coefficients."""
+
 
 def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[Any]:
     """Compute the Taylor coefficients of a function along a curve.
@@ -203,7 +206,7 @@ def _term(y: Any, k: int, level: int) -> Any:
     """Return a coefficient of a result; a result that is no series is constant."""
     if isinstance(y, Series) and y.level == level:
         return y.terms[k - 1] if k else y.payload
-    return y if k == 0 or kind_of(y) not in ("real", "complex", "int") else zeros(y)
+    return y if k == 0 or kind_of(y) not in _NUMBERS else zeros(y)
 
 
 class SeriesConfig(Config):
@@ -404,7 +407,7 @@ def _coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
     """Return a coefficient of an operand; for a constant, zero after the first."""
     if isinstance(x, Series) and x.level == level:
         return x.terms[k - 1] if k else x.payload
-    return zeros(x) if moves and k and kind_of(x) in ("real", "complex", "int") else x
+    return zeros(x) if moves and k and kind_of(x) in _NUMBERS else x
 
 
 def series(y: Any, level: int, terms: Sequence[Any], stack: Any = None) -> Any:

@@ -165,8 +165,10 @@ VECTORS = [
                 "legendre.leg",
             )
         ],
-        [NARROW],
+        [NARROW, COMPLEX, LONG],
     ),
+    ("np.maximum.reduce([x, x**2])", LONG),
+    ("np.logaddexp.reduce([x, x**2], axis=0)", SMALL),
     ("np.linalg.inv(np.polynomial.legendre.legvander(x, 3))", SMALL),
     ("statistics.correlation(x, OTHER)", SMALL),
     ("statistics.covariance(x, OTHER)", SMALL),

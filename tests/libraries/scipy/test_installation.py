@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import pickle
 import subprocess
@@ -24,7 +25,7 @@ import scipy.stats
 import chainrules_scipy
 from chainrules_py import TracerError, rrule
 from chainrules_scipy import installation
-from chainrules_tape import grad
+from chainrules_tape import grad, hvp, jvp, vjp
 
 X = np.array([0.3, 1.0, 2.0])
 PROGRAMS = {
@@ -128,6 +129,41 @@ def test_what_stands_is_what_it_was():
         assert type(Own([0.0, 1.0, 2.0], X)) is Own
     assert scipy.linalg.expm is native
     assert float(spline(0.4)) == float(scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], X)(0.4))
+
+
+M = np.array([[2.0, 0.3], [0.1, 1.5]])
+GIVEN = {
+    "jvp": lambda f: jvp(f, (M,), (M,)),
+    "vjp": lambda f: vjp(f, M),
+    "hvp": lambda f: hvp(f, M, M),
+    "grad": lambda f: grad(f)(M),
+}
+
+
+@pytest.mark.parametrize("name", ["det", "expm", "inv", "pinv"])
+@pytest.mark.parametrize("run", GIVEN.values(), ids=GIVEN)
+def test_a_function_that_is_given_to_an_engine_is_taken_from_us(run, name):
+    line = f"use {name}, which takes the same, after 'from chainrules_scipy.linalg import {name}'"
+    with pytest.raises(TracerError, match=line):
+        run(getattr(scipy.linalg, name))
+
+
+def test_one_place_in_the_code_calls_many_functions():
+    total = lambda f, a: np.sum(f(a))
+    for name in ("pinv", "cosm"):
+        with pytest.raises(TracerError, match=f"use {name}"):
+            grad(functools.partial(total, getattr(scipy.linalg, name)))(M)
+
+
+def test_methods_of_a_distribution_that_an_object_holds():
+    """A constant would lose the derivative of a density that has one."""
+    prior, log_density = scipy.stats.norm(0.0, 1.0), scipy.stats.norm.logpdf
+    for f in (lambda x: prior.logpdf(x), lambda x: log_density(x), log_density):
+        with pytest.raises(TracerError, match=r"call chainrules_scipy\.install\(\) first"):
+            grad(f)(0.3)
+    with chainrules_scipy.install():
+        assert grad(lambda x: prior.logpdf(x))(0.3) == pytest.approx(-0.3)
+        assert grad(scipy.stats.norm.logpdf)(0.3) == pytest.approx(-0.3)
 
 
 def test_ufuncs_stay():
