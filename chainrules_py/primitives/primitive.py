@@ -202,17 +202,24 @@ class Primitive(Generic[P, R]):
                 continue
             if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
                 of, xs = self.__name__, ", ".join([*self.operands, name])
+                default = "" if self.options[name] is REQUIRED else f"={self.options[name]!r}"
+                maps = [s for s in self.stated[0] if getattr(s.recipe, "constructor", "") == "rule"]
                 text = (
                     f"{name} of {of} is an option, in which no derivative is taken, and was given "
                     f"{describe(untraced(value))}"
                     + (
                         f"; hold it fixed, {name}=ignore_derivatives({name})"
                         if self.__module__.startswith("chainrules_")
-                        else f"\n  {where_defined(self)}\n  write def {of}({xs}), without the *, "
-                        f"and scalar_rule({of}"
-                        + f", lambda {result_name(xs.split(', '))}, {xs}: ..."
-                        * (1 + len(self.operands))
-                        + ") as its only rule"
+                        else f"\n  {where_defined(self)}\n  write def {of}({xs}{default}), without "
+                        f"the *, and "
+                        + (
+                            f"give @rule({of}) one more LinearMap, for {name}"
+                            if maps
+                            else f"scalar_rule({of}"
+                            + f", lambda {result_name(xs.split(', '))}, {xs}: ..."
+                            * (1 + len(self.operands))
+                            + ") as its only rule"
+                        )
                     )
                 )
                 raise lost(value, text, Line(caller()), NotDifferentiableError)

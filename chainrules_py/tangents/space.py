@@ -25,6 +25,7 @@ from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, Summand, is_zero
 from chainrules_py.values.caches import forgets
 from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.find_tracers import find_tracers
 from chainrules_py.values.structure import (
     Structure,
     fields_of,
@@ -418,9 +419,12 @@ def known_space(y: Any) -> Any:
 
 def refuse_numbers(x: Any) -> NoReturn:
     """Raise for a computation with an array of a dtype without derivatives."""
+    write = "give an array of a floating type, as np.asarray(x, float)"
+    dtype = getattr(x, "dtype", None)
+    if getattr(dtype, "kind", "") == "O" and not isinstance(x, Tracer) and find_tracers([*x.flat]):
+        write = "they are traced, so leave out np.asarray(x), or write np.stack([y, z]) for a list"
     raise NotDifferentiableError(
-        f"{describe(x)} is computed with, and no derivative is known in its elements: give "
-        f"an array of a floating type, as np.asarray(x, float)"
+        f"{describe(x)} is computed with, and no derivative is known in its elements: {write}"
     )
 
 

@@ -57,9 +57,10 @@ def check_grads(
     <lambda>(float64[3]): passed forward, reverse
     seed 0; gradient: ...
     """
-    if not modes or not {*modes} <= {"forward", "reverse"}:
+    if order < 1 or not modes or not {*modes} <= {"forward", "reverse"}:
         raise ValueError(
-            f"modes is {modes!r}; write ('forward', 'reverse'), or a tuple of one of them"
+            f"order is {order} and modes is {modes!r}; write an order from 1 on, and "
+            f"('forward', 'reverse') or a tuple of one of them"
         )
     settings = Settings(seed=seed, rtol=rtol)
     again = again_line("check_grads", f, operands, {"order": order, "modes": modes}, settings)

@@ -24,6 +24,8 @@ from chainrules_py.primitives.conversion_advice import (
     told,
 )
 from chainrules_py.primitives.plugins import see_roots
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.signature import result_name
 from chainrules_py.tracing.object_arrays import becomes_element, objects
 from chainrules_py.values.caller_frames import caller, is_of_library, root_module
 from chainrules_py.values.dispatch_types import Tracer, number_homes
@@ -178,6 +180,11 @@ def _refuse(x: Any, kind: str, is_count: bool = False) -> NoReturn:
         float(untraced(x))  # the library's own error: programs try whether a value is one number
     line = Line(caller(2))
     write = instead_of(line)
+    for each in ast.walk(line.node or ast.Pass()):
+        f = line.value_of(each)
+        if isinstance(f, Primitive) and not (f.stated[0] or hasattr(f.__wrapped__, "__code__")):
+            names = f"{result_name(f.operands)}, {', '.join(f.operands)}"
+            write = f"state its rule: scalar_rule({ast.unparse(each)}, lambda {names}: ...)"
     if write is None and "numpy" in map(root_module, line.library) and x.level in objects:
         raise lost(x, objects[x.level].refusal, line)  # NumPy's mean converts each element
     if (

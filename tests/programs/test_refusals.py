@@ -397,7 +397,7 @@ TOLD = {
         "after 'from chainrules_py import ignore_derivatives'"
     ),
     "grad(lambda x: scaled(1.0, k=x))(2.0)": (
-        "write def scaled(x, k), without the *, and scalar_rule(scaled, lambda y, x, k: ...,"
+        "write def scaled(x, k), without the *, and give @rule(scaled) one more LinearMap, for k"
     ),
     "grad(lambda x: x, argnums=3)(1.0)": "write argnums=0",
     "grad(lambda *, x: x)(x=1.0)": "write argnames='x'",

@@ -110,6 +110,8 @@ def test_where_nothing_can_be_perturbed():
 def test_modes_are_checked():
     with pytest.raises(ValueError, match="modes is"):
         check_grads(np.sin, 1.0, modes=("fwd",))
+    with pytest.raises(ValueError, match="order is 0"):
+        check_grads(np.sin, 1.0, order=0)
 
 
 def test_without_an_engine(monkeypatch):

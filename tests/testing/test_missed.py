@@ -494,3 +494,24 @@ def test_results_of_objects_are_no_random_numbers():
         check_rule(f, RISING)
     assert "random" not in str(caught.value)
     assert "give an array of a floating type" in str(caught.value)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_sums_in_place_are_checked_where_the_result_is_a_number(factor):
+    f = primitive(lambda x, /: 2.0 * x[1])
+
+    def pull(y_bar, *_):
+        return np.array([0.0, 2.0, 0.0]) * y_bar
+
+    def add(buffer, y_bar, *_):
+        buffer[1] += factor * 2.0 * y_bar
+
+    @rule(f)
+    def f_rule(x: np.ndarray):
+        return f(x), (LinearMap(lambda t: 2.0 * t[1], pull, pull_into=add),)
+
+    if factor == 1.0:
+        assert check_rule(f, RISING[:3]).verdict("accumulation") == "passed"
+    else:
+        with pytest.raises(RuleCheckError, match="accumulation"):
+            check_rule(f, RISING[:3])

@@ -16,7 +16,7 @@ the general path promotes the operands, and fits the sum to the result.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from types import FunctionType
 from typing import Any, NoReturn, TypeAlias
 
@@ -122,6 +122,20 @@ class ElementwiseRecipe(SharedRun):
                 f"rule by @rule or rrule.register"
             )
 
+    def check_shapes(self, statement: Statement, y: Any, *xs: Any) -> None:
+        """Raise if the result of a user's function has not the shape of its operands together."""
+        shapes = [tuple(getattr(x, "shape", ())) for x in xs]
+        with_partials = [s for s, p in zip(shapes, self.partials, strict=True) if p is not None]
+        # An operand without a partial may be a table, or be broadcast.
+        if not any([_is_broadcast(getattr(y, "shape", ()), s) for s in (with_partials, shapes)]):
+            primal = statement.primal.__name__
+            raise RuleError(
+                f"scalar_rule is for functions that act element by element, and {primal} of "
+                f"{', '.join(map(describe, xs))} gave {describe(y)}\n"
+                f"  rule: {statement.where}\n"
+                f"  write @rule({primal}) in place of scalar_rule"
+            )
+
     def refuse_complex(self, statement: Statement) -> None:
         """Raise because the meaning of a partial for complex numbers is not stated."""
         raise NoRuleError(
@@ -163,7 +177,8 @@ class ElementwiseRecipe(SharedRun):
             return Bound(request, lambda tangents, *xs: finish(primal(*xs), tangents, *xs))
         kinds = ("real", "complex") if self.complex is not None and not beside else ("real",)
         fits = ByDtype(request.operands[shaped[0]], lambda kind, _: kind in kinds)
-        return Bound(request, _push_arrays(primal, terms, shaped, fits, finish))
+        checked = not request.statement.source.is_ours
+        return Bound(request, _push_arrays(primal, terms, shaped, fits, finish, checked))
 
     def halves(self, request: Request) -> Halves:
         """Return the sums of products with the partials, and the function that computes these."""
@@ -193,9 +208,12 @@ class ElementwiseRecipe(SharedRun):
     ) -> Callable[..., Any]:
         """Return a function for the space of the result, and the partials that are computed."""
         computed = [partial for _, partial in terms if partial is not None]
+        ours = request.statement.source.is_ours
 
         def factors(y: Any, *xs: Any) -> tuple[Any, ...]:
             self.check(request, y, *xs)
+            if not ours:
+                self.check_shapes(request.statement, y, *xs)
             values = numbers_like(y, xs)
             return known_space(y), *[p(*values) for p in computed]
 
@@ -255,6 +273,9 @@ class ElementwiseRecipe(SharedRun):
             return Bound(request, _run_numbers(primal, len(numbers), kind, pull, pick, general))
         if any([numbers[i] for i in (*active, *computed)]) or len(numbers) > 2:
             return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
+        if not request.statement.source.is_ours:
+            ends = operator.itemgetter(arrays[0], arrays[-1])  # the arrays of one or two operands
+            return Bound(request, _run_theirs(primal, len(numbers), ends, pick, fast, general))
         if len(numbers) == 1:
             return Bound(request, _run_unary(primal, saved, fast, general))
         if len(active) == 1:
@@ -298,8 +319,12 @@ class ElementwiseRecipe(SharedRun):
         The pull of a dtype is for results and ``of_dtype`` operands of this dtype.
         """
         active, general = request.active, pulls.general()
+        ours = request.statement.source.is_ours
 
         def record(links: Any, y: Any, *xs: Any) -> Any:
+            if not ours:
+                self.check(request, y, *xs)
+                self.check_shapes(request.statement, y, *xs)
             dtype = getattr(y, "dtype", None)
             found = {getattr(xs[i], "dtype", None) for i in of_dtype}
             if dtype is not None and found == {dtype} and (pull := broadcast[dtype]) is not None:
@@ -402,6 +427,42 @@ def _run_binary(
     return run
 
 
+def _run_theirs(
+    primal: Any, n: int, ends: Any, pick: Pick, fast: ByDtype, general: Any
+) -> Callable[..., Any]:
+    """Run a user's function of n operands, one or two, whose result may have another shape."""
+
+    def run_one(links: Any, x: Any) -> Any:
+        y = primal(x)
+        try:
+            if (dtype := y.dtype) == x.dtype and y.shape == x.shape:
+                return y, pick((fast[dtype], links, y, x))
+        except AttributeError:  # no array, which `general` refuses
+            pass
+        return general(links, y, x)
+
+    def run(links: Any, *xs: Any) -> Any:
+        y, (a, b) = primal(*xs), ends(xs)
+        try:
+            if y.dtype == a.dtype == b.dtype and y.shape == a.shape == b.shape:
+                return y, pick((fast[y.dtype], links, y, *xs))
+        except AttributeError:  # no array, which `general` refuses
+            pass
+        return general(links, y, *xs)
+
+    return run_one if n == 1 else run
+
+
+def _is_broadcast(result: Sequence[Any], shapes: list[Any]) -> bool:
+    """Return whether shapes broadcast to that of the result; a length of Dask's may be NaN."""
+    n = max(map(len, shapes), default=0)
+    columns = zip(*[(1,) * (n - len(shape)) + shape for shape in shapes], strict=True)
+    return n == len(result) and all([
+        r != r or (r in lengths and all([m in (1, r) for m in lengths]))
+        for r, lengths in zip(result, columns, strict=True)
+    ])  # fmt: skip
+
+
 def _used(partial: Partial, n: int) -> Slots:
     """Return the slots that a partial of n operands reads: those not named with a leading _."""
     # ``*xs`` reads the rest; what follows the operands, as in a loop's k=k, has a default.
@@ -498,24 +559,25 @@ def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., A
 
 
 def _push_arrays(
-    primal: Any, terms: list[Any], shaped: list[int], fits: ByDtype, finish: Any
+    primal: Any, terms: list[Any], shaped: list[int], fits: ByDtype, finish: Any, checked: bool
 ) -> Callable[..., Any]:
     """Build the push for arrays, which are the ``shaped`` operands, of one dtype.
 
     Zero tangents lack the attributes that are read here, and the product may have another dtype. A
-    user's partial may be no number. `finish` handles all these cases.
+    user's partial may be no number, and the result of a user's function, which is ``checked``, may
+    have another shape. `finish` handles all these cases.
     """
-    (term, partial), (place, *places) = terms[0], shaped
+    (term, partial), place, rest = terms[0], shaped[0], shaped[not checked :]
     others = [(k, *pair) for k, pair in enumerate(terms)][1:]
 
     def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
         y, t = primal(*xs), tangents[0]
         try:
             dtype = y.dtype
-            if dtype == xs[place].dtype == t.dtype and fits[dtype]:
+            if xs[place].dtype == dtype and t.dtype == dtype and fits[dtype]:
                 y_dot = term(t, partial and partial(y, *xs))
-                for i in places:
-                    if xs[i].dtype != dtype:
+                for i in rest:
+                    if xs[i].dtype != dtype or (checked and xs[i].shape != y.shape):
                         return finish(y, tangents, *xs)
                 for k, more, p in others:
                     if (t := tangents[k]).dtype != dtype:

@@ -12,7 +12,16 @@ import textwrap
 import numpy as np
 import pytest
 
-from chainrules_py import TracerError, UnsupportedKeywordError
+from chainrules_py import (
+    LinearMap,
+    NotDifferentiableError,
+    TracerError,
+    UnsupportedKeywordError,
+    primitive,
+    rrule,
+    rule,
+    scalar_rule,
+)
 from chainrules_tape import grad
 
 LIBRARY = """
@@ -279,3 +288,42 @@ def test_what_is_advised_without_source_text():
         f"TracerError   use NumPy's functions of x, not plain ones, {LISTED}",
         "TracerError   write np.var(a, mean=m) for a.var(mean=m), and np.std for the method std",
     ]
+
+
+def test_a_function_in_c_without_a_rule_is_given_one():
+    sine = primitive(math.sin)
+    advice = r"state its rule: scalar_rule\(sine, lambda y, x: \.\.\.\)"
+    with pytest.raises(TracerError, match=advice):
+        grad(sine)(1.0)
+    with pytest.raises(TracerError, match=advice):
+        grad(lambda x: 2.0 * sine(x + 1.0))(1.0)
+    scalar_rule(sine, lambda y, x: math.cos(x))
+    np.testing.assert_allclose(
+        grad(sine)(1.0), (math.sin(1.0 + 1e-6) - math.sin(1.0 - 1e-6)) / 2e-6
+    )
+
+
+def test_an_array_of_traced_elements_is_advised_away():
+    f = primitive(lambda x: np.sin(x))
+
+    @rrule.register(f)
+    def f_rule(x):
+        x = np.asarray(x)
+        return np.sin(x), lambda g: (g * np.cos(x),)
+
+    slope = grad(lambda x: np.sum(f(x)))
+    with pytest.raises(NotDifferentiableError, match=r"leave out np\.asarray"):
+        grad(lambda x: np.sum(slope(x)))(np.array([0.5, -1.0]))
+
+
+def test_an_option_of_a_rule_of_maps_is_given_a_map():
+    f = primitive(lambda x, *, k=2.0: k * x)
+
+    @rule(f)
+    def f_rule(x, *, k):
+        return f(x, k=k), (LinearMap(lambda t: k * t, lambda b: k * b),)
+
+    with pytest.raises(NotDifferentiableError) as caught:
+        grad(lambda k: f(1.0, k=k))(3.0)
+    assert "(x, k=2.0), without the *, and give @rule(" in str(caught.value)
+    assert "one more LinearMap, for k" in str(caught.value)

@@ -7,7 +7,8 @@ import functools
 import numpy as np
 import pytest
 
-from chainrules_py import ProjectionError, frule, primitive, rrule, scalar_rule
+from chainrules_compile import compile
+from chainrules_py import ProjectionError, RuleError, frule, primitive, rrule, scalar_rule
 from chainrules_py import ops as v
 from chainrules_py.ops import divide
 from chainrules_py.registry.bind.elementwise import form_of
@@ -201,3 +202,85 @@ def test_a_partial_may_be_a_list_of_numbers():
     scalar_rule(double, lambda _y, x: [2.0] * len(x))
     for mode in ("forward", "reverse"):
         np.testing.assert_array_equal(jacobian(double, mode=mode)(np.ones(2)), 2.0 * np.eye(2))
+
+
+# ------------------------------------------------------------------------- results of other shapes
+
+ONE = lambda y, x: 1.0
+OTHER_SHAPES = {
+    "a sum": (np.sum, (ONE,), {}),
+    "a mean along an axis": (lambda x: np.mean(x, axis=-1), (lambda y, x: 1 / x.shape[-1],), {}),
+    "a partial of the result": (np.sum, (lambda y, x: y / y,), {}),
+    "a strong zero": (np.sum, (ONE,), {"singular": True}),
+    "a holomorphic function": (np.sum, (ONE,), {"complex": "holomorphic"}),
+    "an element": (lambda x: x[:1], (ONE,), {}),
+    "other axes": (lambda x: np.reshape(x, (-1,)), (ONE,), {}),
+    "a stack": (lambda x: np.stack([x, x]), (ONE,), {}),
+    "an outer product": (lambda x: x[..., None] * x, (lambda y, x: 2.0 * y / x,), {}),
+    "two operands": (
+        lambda x, y: np.sum((x - y) ** 2, axis=-1),
+        (lambda z, x, y: 2.0, lambda z, x, y: -2.0),
+        {},
+    ),
+    "a number beside an array": (lambda x, y: np.sum(x) * y, (lambda z, x, y: y, None), {}),
+}
+MATRIX = np.arange(1.0, 10.0).reshape(3, 3)
+WAYS = {
+    "grad": lambda f, xs: grad(lambda *xs: np.sum(f(*xs)), tuple(range(len(xs))))(*xs),
+    "rrule": lambda f, xs: rrule(f, *xs),
+    "vjp": lambda f, xs: vjp(f, *xs),
+    "jvp": lambda f, xs: jvp(f, xs, xs),
+    "frule": lambda f, xs: frule(xs, f, *xs),
+    "linearize": lambda f, xs: linearize(f, *xs),
+    "second order": lambda f, xs: grad(lambda x: np.sum(vjp(f, x, *xs[1:])[0]))(xs[0]),
+    "compiled": lambda f, xs: compile(grad(lambda x: np.sum(f(x, *xs[1:]))))(xs[0]),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", OTHER_SHAPES)
+def test_a_result_of_another_shape_than_its_operands_is_refused(name, way):
+    body, partials, options = OTHER_SHAPES[name]
+    f = primitive((lambda x: body(x)) if len(partials) == 1 else lambda x, y: body(x, y))
+    scalar_rule(f, *partials, **options)
+    xs = (MATRIX, 2.0 if "number" in name else MATRIX + 1.0)[: len(partials)]
+    with pytest.raises(RuleError, match="act element by element"):
+        WAYS[way](f, xs)
+
+
+BROADCAST = {
+    "a row and a column": ((3, 1), (3,)),
+    "a matrix and a row": ((3, 3), (3,)),
+    "a number and a matrix": ((), (3, 3)),
+    "two matrices": ((3, 3), (3, 3)),
+    "one axis more": ((1, 3), (3,)),
+    "no elements": ((0, 1), (3,)),
+}
+
+
+@pytest.mark.parametrize("shapes", BROADCAST.values(), ids=list(BROADCAST))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_operands_that_are_broadcast_have_the_gradients_of_numpys_own_function(shapes, dtype):
+    f = primitive(lambda x, y: np.multiply(x, y))
+    scalar_rule(f, lambda z, x, y: y * 1.0, lambda z, x, y: x * 1.0)
+    xs = [np.asarray(np.linspace(0.5, 2.0, int(np.prod(s))).reshape(s), dtype) for s in shapes]
+    for wrt in (0, 1, (0, 1)):
+        have, want = [
+            grad(lambda x, y, g=g: np.sum(g(x, y) ** 2), wrt)(*xs) for g in (f, np.multiply)
+        ]
+        for a, b in zip(
+            *[g if isinstance(wrt, tuple) else (g,) for g in (have, want)], strict=True
+        ):
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+    have, want = [jvp(g, tuple(xs), tuple(xs))[1] for g in (f, np.multiply)]
+    np.testing.assert_allclose(have, want, rtol=1e-6)
+
+
+def test_an_operand_without_a_partial_may_be_a_table():
+    at, values = np.arange(5.0), np.arange(5.0) ** 2
+    f = primitive(lambda x, at, values: np.interp(x, at, values))
+    scalar_rule(f, lambda y, x, at, values: 2.0 * np.floor(x) + 1.0, None, None)
+    x = np.array([0.5, 1.5, 3.25])
+    near = (np.interp(x + 1e-6, at, values) - np.interp(x - 1e-6, at, values)) / 2e-6
+    np.testing.assert_allclose(grad(lambda x: np.sum(f(x, at, values)))(x), near, rtol=1e-6)
+    np.testing.assert_allclose(jvp(lambda x: f(x, at, values), (x,), (np.ones(3),))[1], near)
