@@ -6,6 +6,7 @@ four elements takes 1.4 us, ``np.add.reduce`` 0.6; ``np.expand_dims`` 1.4, index
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,9 @@ from chainrules_py import ops as v
 
 # --------------------------------------------------------------------------------- reductions
 
+_ARRAY = np.ndarray | np.generic
 _add: Any = np.add.reduce
 _mean: Any = np.mean
-_multiply: Any = np.multiply.reduce
-_maximum: Any = np.maximum.reduce
-_minimum: Any = np.minimum.reduce
-_fmax: Any = np.fmax.reduce
-_fmin: Any = np.fmin.reduce
 _add_up: Any = np.add.accumulate
 
 
@@ -40,34 +37,24 @@ def mean_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool =
     return _mean(x, axis, keepdims=keepdims)
 
 
-@v.prod.implement
-def prod_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Compute np.prod without its Python layer."""
-    return _multiply(x, axis=axis, keepdims=keepdims)
+def _reduction(ufunc: Any) -> Callable[..., Any]:
+    """Return a reduction by a ufunc, without NumPy's Python layer."""
+    reduced = ufunc.reduce
+
+    def reduction_numpy(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+        return reduced(x, axis=axis, keepdims=keepdims)
+
+    return reduction_numpy
 
 
-@v.max.implement
-def max_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Compute np.max without its Python layer."""
-    return _maximum(x, axis=axis, keepdims=keepdims)
-
-
-@v.min.implement
-def min_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Compute np.min without its Python layer."""
-    return _minimum(x, axis=axis, keepdims=keepdims)
-
-
-@v.nanmax.implement
-def nanmax_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Compute np.nanmax without its Python layer."""
-    return _fmax(x, axis=axis, keepdims=keepdims)
-
-
-@v.nanmin.implement
-def nanmin_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Compute np.nanmin without its Python layer."""
-    return _fmin(x, axis=axis, keepdims=keepdims)
+for _operation, _ufunc in (
+    (v.prod, np.multiply),
+    (v.max, np.maximum),
+    (v.min, np.minimum),
+    (v.nanmax, np.fmax),
+    (v.nanmin, np.fmin),
+):
+    _operation.implement(_reduction(_ufunc), types=(_ARRAY,))
 
 
 _BACK = (..., slice(None, None, -1))
@@ -99,28 +86,22 @@ def roll_numpy(x: np.ndarray | np.generic, *, shift: Any, axis: Any = None) -> A
 def cumulative_sum_numpy(
     x: np.ndarray | np.generic, *, axis: int | None = None, include_initial: bool = False
 ) -> Any:
-    """Compute cumulative sums; np.cumulative_sum is newer than NumPy 2.0."""
-    if x.ndim and not include_initial and (axis is not None or x.ndim == 1):
+    """Compute cumulative sums without the Python layer of np.cumulative_sum."""
+    if include_initial:
+        return np.cumulative_sum(x, axis=axis, include_initial=True)
+    if x.ndim and (axis is not None or x.ndim == 1):
         return _add_up(x, axis or 0)
-    return _accumulated(np.add, x, axis, include_initial)
+    return x.cumsum(axis)
 
 
 @v.cumulative_prod.implement
 def cumulative_prod_numpy(
     x: np.ndarray | np.generic, *, axis: int | None = None, include_initial: bool = False
 ) -> Any:
-    """Compute cumulative products; np.cumulative_prod is newer than NumPy 2.0."""
-    return _accumulated(np.multiply, x, axis, include_initial)
-
-
-def _accumulated(ufunc: np.ufunc, x: Any, axis: int | None, include_initial: bool) -> Any:
-    x, axis = x.reshape(-1) if axis is None or not x.ndim else x, 0 if axis is None else axis
-    y = ufunc.accumulate(x, axis=axis)
-    if not include_initial:
-        return y
-    shape = [*x.shape]
-    shape[axis] = 1
-    return np.concatenate((np.full_like(y, ufunc.identity, shape=shape), y), axis)
+    """Compute cumulative products without the Python layer of np.cumulative_prod."""
+    if include_initial:
+        return np.cumulative_prod(x, axis=axis, include_initial=True)  # type: ignore[arg-type]
+    return x.cumprod(axis)
 
 
 # ------------------------------------------------------------------------------- manipulation
@@ -188,12 +169,6 @@ def squeeze_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
 def tile_numpy(x: np.ndarray | np.generic, *, repetitions: Any) -> Any:
     """Tile by np.tile, which names the repetitions differently."""
     return np.tile(x, repetitions)
-
-
-@v.repeat.implement
-def repeat_numpy(x: np.ndarray | np.generic, repeats: Any, *, axis: int | None = None) -> Any:
-    """Repeat elements by np.repeat."""
-    return np.repeat(x, repeats, axis)
 
 
 @v.astype.implement
@@ -436,10 +411,7 @@ def stack_numpy(*arrays: np.ndarray | Scalar, axis: int = 0) -> Any:
     return np.stack(arrays, axis)
 
 
-@v.stack.implement
-def stack_numbers(*numbers: Scalar, axis: int = 0) -> Any:
-    """Stack numbers; if all operands are numbers, the result is a NumPy array."""
-    return np.stack(numbers, axis)
+v.stack.implement(stack_numpy, types=(Scalar,))  # the result of numbers is NumPy's
 
 
 # ------------------------------------------------------------------------------------- sorting

@@ -137,12 +137,8 @@ def choose_numpy(a: np.ndarray | Scalar, *choices: np.ndarray | Scalar) -> Any:
     return _np.choose(a, choices)
 
 
-@v.choose.implement
-def choose_numbers(a: Scalar, *choices: Scalar) -> Any:
-    """Choose among numbers; if all operands are numbers, the result is NumPy's."""
-    return _np.choose(a, choices)
-
-
+# The result of numbers is NumPy's.
+v.choose.implement(choose_numpy, types=(Scalar, Scalar))
 v.clip_below.implement(clip_below_numpy, types=(Scalar, Scalar))
 v.clip_above.implement(clip_above_numpy, types=(Scalar, Scalar))
 
@@ -158,16 +154,8 @@ def nan_to_num_numpy(
     return _np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
-@v.cumulative_max.implement
-def cumulative_max_numpy(x: np.ndarray, *, axis: int) -> Any:
-    """Compute cumulative maxima by the method of the ufunc."""
-    return np.maximum.accumulate(x, axis)
-
-
-@v.cumulative_min.implement
-def cumulative_min_numpy(x: np.ndarray, *, axis: int) -> Any:
-    """Compute cumulative minima by the method of the ufunc."""
-    return np.minimum.accumulate(x, axis)
+v.cumulative_max.implement(np.maximum.accumulate, types=(np.ndarray,))
+v.cumulative_min.implement(np.minimum.accumulate, types=(np.ndarray,))
 
 
 @v.unwrap.implement

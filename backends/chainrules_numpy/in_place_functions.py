@@ -15,7 +15,7 @@ import numpy as np
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.function_aliases.alias_constructors import row
 from chainrules_numpy.late_alias import alias
-from chainrules_numpy.methods import refused
+from chainrules_numpy.methods import member
 from chainrules_py import TracerError
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, called_beside, describe, refuse_plain, untraced, writers
@@ -184,4 +184,4 @@ def _refusal(name: str) -> Callable[..., Any]:
 
 
 for _name in _INSTEAD:
-    refused(_name, _refusal(_name))
+    member(_name, _refusal(_name), {}, rename={})

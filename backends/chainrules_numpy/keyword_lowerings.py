@@ -100,6 +100,12 @@ def array_of(value: Any) -> Any:
     return moved_beside(np.asarray(value))
 
 
+def unless_number(value: Any) -> Any:
+    """Convert an operand to an array; return None and weakly typed Python numbers unchanged."""
+    weak = value is None or type_info(type(value)).is_python_number
+    return value if weak else array_of(value)
+
+
 def readable(x: Any) -> Any:
     """Return the values of an engine's array in a form that NumPy reads; also in lists."""
     x = untraced(x)
@@ -169,11 +175,7 @@ def as_keyword(
 
     With ``operation``, the call becomes a call of that composite, which has the keyword.
     """
-
-    def operand(value: Any) -> Any:
-        weak = not numbers and type_info(type(value)).is_python_number
-        return value if weak else array_of(value)
-
+    operand = array_of if numbers else unless_number
     if operation is None:
         return AsArgument(name, operand)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites.manipulation import normal_axes
 from chainrules_numpy.late_alias import alias
+from chainrules_numpy.triangular_lapack import lower_mask, upper_mask
 from chainrules_py import NotDifferentiableError
 from chainrules_py import ops as v
 from chainrules_py.extend import Call
@@ -27,9 +27,7 @@ def diagonal_numpy(x: np.ndarray, *, offset: int = 0) -> Any:
 @v.trace.implement
 def trace_numpy(x: np.ndarray, *, offset: int = 0) -> Any:
     """Return traces of the last two axes; np.trace defaults to the first two."""
-    if type(x) is np.ndarray:  # as np.trace does, in two thirds of its time
-        return x.trace(offset, -2, -1)
-    return np.trace(x, offset, -2, -1)
+    return x.trace(offset, -2, -1)  # as np.trace does, in two thirds of its time
 
 
 @v.from_diagonal.implement
@@ -49,13 +47,13 @@ def from_diagonal_numpy(x: np.ndarray, *, rows: int, columns: int, offset: int =
 @v.tril.implement
 def tril_numpy(x: np.ndarray, *, k: int = 0) -> Any:
     """Return the lower triangle by a cached mask; np.tril spends most of its time on the mask."""
-    return _masked(x, k, _lower, np.tril)
+    return _masked(x, k, lower_mask, np.tril)
 
 
 @v.triu.implement
 def triu_numpy(x: np.ndarray, *, k: int = 0) -> Any:
     """Return the upper triangle by a cached mask."""
-    return _masked(x, k, _upper, np.triu)
+    return _masked(x, k, upper_mask, np.triu)
 
 
 def _masked(x: Any, k: int, mask: Any, native: Any) -> Any:
@@ -69,16 +67,6 @@ def _masked(x: Any, k: int, mask: Any, native: Any) -> Any:
 
 _MASKED = 40_000
 """The number of elements up to which a mask is cached."""
-
-
-@functools.lru_cache(maxsize=32)
-def _lower(rows: int, columns: int, k: int) -> Any:
-    return np.tri(rows, columns, k, dtype=bool)
-
-
-@functools.lru_cache(maxsize=32)
-def _upper(rows: int, columns: int, k: int) -> Any:
-    return ~np.tri(rows, columns, k - 1, dtype=bool)
 
 
 # ---------------------------------------------------------------- aliases
@@ -154,13 +142,6 @@ alias(
     rename={"a": "x1", "b": "x2"},
     refuse=("out",),
 )
-alias(
-    np.ndarray.dot,
-    to=v.dot,
-    parameters={"self": None, "b": None, "out": None},
-    rename={"self": "x1", "b": "x2"},
-    refuse=("out",),
-)
 
 
 def _of_matrices(operation: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
@@ -185,24 +166,9 @@ def trace_of_axes(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> An
     return _of_matrices(v.trace, a, offset, axis1, axis2)
 
 
-_METHOD = {"self": None, "offset": 0, "axis1": 0, "axis2": 1}
-alias(np.diagonal, to=diagonal_of_axes, lower={"offset": low.as_option("offset")})
-alias(
-    np.trace,
-    to=trace_of_axes,
-    refuse=("dtype", "out"),
-    lower={"offset": low.as_option("offset")},
-)
-alias(np.ndarray.diagonal, to=diagonal_of_axes, parameters=_METHOD, rename={"self": "a"})
-alias(
-    np.ndarray.trace,
-    to=trace_of_axes,
-    parameters={**_METHOD, "dtype": None, "out": None},
-    positional=("self", "offset", "axis1", "axis2", "dtype", "out"),
-    rename={"self": "a"},
-    refuse=("dtype", "out"),
-)
 _offset = {"offset": low.as_option("offset")}
+alias(np.diagonal, to=diagonal_of_axes, lower=_offset)
+alias(np.trace, to=trace_of_axes, refuse=("dtype", "out"), lower=_offset)
 alias(np.linalg.diagonal, to=v.diagonal, lower=_offset)
 alias(np.linalg.trace, to=v.trace, refuse=("dtype",), lower=_offset)
 alias(np.linalg.slogdet, to=v.slogdet, rename={"a": "x"})

@@ -50,7 +50,7 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
         return _index(line)
     if error is not None and line.library:  # it was traced, or pandas refuses to store it
         return _buffer(line) if "Invalid value" in str(error) else None
-    if (written := _strided(line) or _of_flags(line) or _stacked(line)) is not None:
+    if (written := _stacked(line)) is not None:
         return written
     from chainrules_numpy.plain_number_advice import of_mapped, of_plain  # loads np.polynomial
 
@@ -102,58 +102,6 @@ def _in_python(line: Line) -> str | None:
                 setattr(node, part, f"{getattr(node, part)}.{inner}")
                 return f"use {ast.unparse(new)}"  # type: ignore[arg-type]
     return None
-
-
-def _strided(line: Line) -> str | None:
-    """Return an index by places for ``as_strided``, or for strides in its arguments, or None."""
-    node, constant = line.node or ast.Pass(), None
-    inside: list[ast.AST] = [node]
-    if isinstance(node, ast.Attribute) and node.attr == "strides":
-        with contextlib.suppress(SyntaxError):
-            inside += ast.walk(ast.parse(linecache.getline(*line.place).strip()))
-        transposed = ".T" * (_order(line.resolved(node.value)) == "F")  # constants are in C order
-        x = filled(f"{{0}}{transposed}", ast.unparse(node.value))
-        constant = f"ignore_derivatives({x}){transposed}.strides"
-    shown, reads = ast.unparse(node), np.lib.stride_tricks.as_strided
-    calls = [x for x in inside if isinstance(x, ast.Call) and line.value_of(x.func) is reads]
-    of = [x for x in calls if any(map(line.traced, x.args[:1])) and shown in ast.unparse(x)]
-    held = [frame.f_locals.get("x") for frame in line.library]
-    held += [line.resolved(call.args[0]) for call in of if not held]
-    if not of or held[-1] is None:
-        return constant and f"use {constant}, which is a constant"
-    x, call = ast.unparse(of[0].args[0]), copy.deepcopy(of[0])
-    # The places have the same layout in memory as the array, and are as wide.
-    width, order = held[-1].itemsize, _order(held[-1])
-    dtype = {8: "", 16: ", dtype=complex"}.get(width, f", dtype=np.int{8 * width}")
-    places = f"np.arange(np.size({x}){dtype}).reshape(np.shape({x}))"
-    places = f"np.asfortranarray({places})" if order == "F" else places
-    call.args[0] = ast.parse(places, mode="eval").body
-    text = ast.unparse(call) + ".real.astype(int)" * (width == 16)
-    text = re.sub(rf"(?<!\w){re.escape(shown)}", constant, text) if constant else text
-    windows = f"np.lib.stride_tricks.sliding_window_view({x}, window_shape)[::step]"
-    by_places = f"np.ravel({x})[{text}], or, for windows of its last lengths, "
-    return f"use {by_places * (order != 'A')}{windows}"
-
-
-def _of_flags(line: Line) -> str | None:
-    """Return a write to the array in place of one to a view that NumPy made read-only, or None."""
-    name = getattr(line.node, "attr", "")
-    sets = name == "flags" and re.match(r"(\.writeable|\[.WRITEABLE.\]) *=", line.texts[1])
-    if line.option("writeable") == "True":
-        return "leave it out, and write to the array itself, not to its window"
-    return (
-        "leave it out, and write np.fill_diagonal(a, y) for d[:] = y of d = np.diag(a), or to the "
-        "array itself for another view"
-        if sets or name == "setflags"
-        else None
-    )
-
-
-def _order(x: Any) -> str:
-    """Return the order of an array's elements in memory: C, F, or A for another one."""
-    flags = getattr(untraced(x), "flags", None)
-    found = [order for order in "CF" if flags is not None and flags[f"{order}_CONTIGUOUS"]]
-    return (found or ["C" if flags is None else "A"])[0]
 
 
 def _stacked(line: Line) -> str | None:

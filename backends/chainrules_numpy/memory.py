@@ -25,12 +25,8 @@ def owner(x: np.ndarray) -> Any:
     holder: Any = x.base
     if holder is None:
         return x
-    if type(holder) is np.ndarray and holder.base is None:
-        return holder
-    while isinstance(holder, np.ndarray) and holder.base is not None:
-        holder = holder.base
     if isinstance(holder, np.ndarray):
-        return holder
+        return owner(holder)
     # NumPy's windows, and memoryviews, refer to their source.
     inner = holder.obj if type(holder) is memoryview else getattr(holder, "base", None)
     if isinstance(inner, np.ndarray):

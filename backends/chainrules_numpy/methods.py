@@ -11,20 +11,15 @@ import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites import manipulation as m
-from chainrules_numpy.composites import statistics as s
-from chainrules_numpy.composites.indexing import compress
-from chainrules_numpy.function_aliases.alias_constructors import axes, axis, ignored, one_axis
-from chainrules_numpy.function_aliases.indexing import out_of_bounds
-from chainrules_numpy.function_aliases.manipulation import copied, ravel
-from chainrules_numpy.function_aliases.sorting import argsort
-from chainrules_numpy.late_alias import alias
-from chainrules_numpy.reduction_values_by_numpy import asks
+from chainrules_numpy.function_aliases import sorting, statistics  # noqa: F401 (for their rows)
+from chainrules_numpy.function_aliases.alias_constructors import ignored
+from chainrules_numpy.function_aliases.manipulation import copied
+from chainrules_numpy.late_alias import alias, stated
 from chainrules_py import TracerError
 from chainrules_py import ops as v
 from chainrules_py.extend import (
+    REQUIRED,
     Line,
-    Lowering,
-    aliases,
     caller,
     describe,
     filled,
@@ -34,139 +29,34 @@ from chainrules_py.extend import (
     told,
 )
 
-_operation: Any
-_SINCE_2_5 = {"descending": None} if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else {}
-_join: Any
-_composite: Any
-
-
-REDUCE = {
-    "self": None,
-    "axis": None,
-    "dtype": None,
-    "out": None,
-    "keepdims": False,
-    "initial": None,
-    "where": True,
-}
-EXTREME = {
-    "self": None,
-    "axis": None,
-    "out": None,
-    "keepdims": False,
-    "initial": None,
-    "where": True,
-}
-MEAN = {"self": None, "axis": None, "dtype": None, "out": None, "keepdims": False, "where": True}
-VARIANCE = {
-    "self": None,
-    "axis": None,
-    "dtype": None,
-    "out": None,
-    "ddof": 0,
-    "keepdims": False,
-    "where": True,
-    "mean": None,
-}
-TRUTH = {"self": None, "axis": None, "out": None, "keepdims": False, "where": True}
-ARG = {"self": None, "axis": None, "out": None, "keepdims": False}
-ACCUMULATE = {"self": None, "axis": None, "dtype": None, "out": None}
-
 
 def member(
-    name: str,
-    operation: Callable[..., Any],
-    /,
-    parameters: dict[str, Any] | None = None,
-    lower: Mapping[str, Lowering] | None = None,
-    asked: Mapping[str, Lowering] | None = None,
-    **more: Any,
+    name: str, operation: Callable[..., Any], parameters: Mapping[str, Any], **row: Any
 ) -> None:
     """Register an alias for the method of arrays, and one for that of scalars."""
-    parameters = {"self": None} if parameters is None else parameters
     for cls in (np.ndarray, np.generic):
-        native = vars(cls).get(name)
-        if native is not None:
-            each = {**(lower or {}), **asks(native, **(asked or {}))}
-            alias(
-                native,
-                to=operation,
-                parameters=parameters,
-                rename={"self": "x"},
-                lower=each,
-                **more,
-            )
+        if (native := vars(cls).get(name)) is not None:
+            row = {"rename": {"self": "x"}} | row
+            alias(native, to=operation, parameters=parameters, **row)
 
 
-# --------------------------------------------------------------------------------- reductions
+# ------------------------------------------------ methods with a function of the same parameters
 
-for _name, _operation, _identity, _start in (
-    ("sum", v.sum, 0, low.started(v.add)),
-    ("prod", v.prod, 1, low.multiplied()),
+for _name in (
+    *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "compress", "cumprod"),
+    *("cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat"),
+    *("round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"),
 ):
+    _row = stated[getattr(np, _name)]
+    _options = {n: d for n, d in _row.defaults.items() if n not in ("a", "correction")}
     member(
         _name,
-        _operation,
-        REDUCE,
-        refuse=("out",),
-        lower={"axis": axes},
-        asked={
-            "dtype": low.converted,
-            "where": low.masked(_identity),
-            "initial": _start,
-        },
+        _row.operation,
+        {"self": REQUIRED} | _options,
+        rename=_row.names | {"self": _row.names["a"]},
+        lower=_row.lower,
+        refuse=(*_row.refuse,),
     )
-for _name, _operation, _sign, _join in (
-    ("max", v.max, -1.0, v.maximum),
-    ("min", v.min, 1.0, v.minimum),
-):
-    member(
-        _name,
-        _operation,
-        EXTREME,
-        refuse=("out",),
-        lower={"axis": axes},
-        asked={
-            "initial": low.started_extreme(_join, _sign),
-            "where": low.masked_extreme(_sign),
-        },
-    )
-member(
-    "mean",
-    v.mean,
-    MEAN,
-    refuse=("out",),
-    lower={"axis": axes},
-    asked={"dtype": low.computed_in, "where": low.as_keyword("where", s.mean)},
-)
-for _name, _operation, _composite in (("var", v.var, s.var), ("std", v.std, s.std)):
-    member(
-        _name,
-        _operation,
-        VARIANCE,
-        refuse=("out",),
-        lower={"axis": axes, "ddof": low.ddof},
-        asked={
-            "dtype": low.computed_in,
-            "where": low.as_keyword("where", _composite),
-            "mean": low.as_keyword("mean", _composite, numbers=False),
-        },
-    )
-for _name, _operation, _truth in (("any", v.any, False), ("all", v.all, True)):
-    member(
-        _name, _operation, TRUTH, refuse=("out",), lower={"axis": axes, "where": low.masked(_truth)}
-    )
-for _name, _operation in (("argmax", v.argmax), ("argmin", v.argmin)):
-    member(_name, _operation, ARG, refuse=("out",), lower={"axis": one_axis})
-for _name, _operation in (("cumsum", v.cumulative_sum), ("cumprod", v.cumulative_prod)):
-    _lower, _asked = {"axis": one_axis}, {"dtype": low.converted}
-    member(_name, _operation, ACCUMULATE, refuse=("out",), lower=_lower, asked=_asked)
-alias(
-    np.ndarray.searchsorted,
-    to=aliases[np.searchsorted].operation,
-    parameters={"self": None, "v": None, "side": "left", "sorter": None},
-    rename={"self": "a"},
-)
 
 # ------------------------------------------------------------------------------- manipulation
 
@@ -189,7 +79,6 @@ member(
     gather="axes",
     lower={"axes": low.as_option("axes", sequence=True)},
 )
-member("ravel", ravel, {"self": None, "order": "C"})
 
 
 def _flatten(x: Any, order: str = "C") -> Any:
@@ -198,14 +87,6 @@ def _flatten(x: Any, order: str = "C") -> Any:
 
 
 member("flatten", _flatten, {"self": None, "order": "C"})
-member("squeeze", v.squeeze, {"self": None, "axis": None}, lower={"axis": axis})
-member("swapaxes", m.swapaxes, {"self": None, "axis1": None, "axis2": None})
-member(
-    "repeat",
-    v.repeat,
-    {"self": None, "repeats": None, "axis": None},
-    lower={"repeats": low.as_array("repeats"), "axis": axis},
-)
 
 
 def _astype(x: Any, dtype: Any = None) -> Any:
@@ -242,41 +123,6 @@ member(
     {"self": None, "device": None, "stream": None},
     refuse=("stream",),
 )
-member(
-    "take",
-    v.take,
-    {"self": None, "indices": None, "axis": None, "out": None, "mode": "raise"},
-    refuse=("out",),
-    lower={"indices": low.as_places("indices"), "axis": axis, "mode": out_of_bounds},
-)
-member(
-    "compress",
-    compress,
-    {"self": None, "condition": None, "axis": None, "out": None},
-    positional=("self", "condition", "axis", "out"),
-    refuse=("out",),
-    lower={"condition": low.as_array("condition"), "axis": axis},
-)
-member(
-    "argsort",
-    argsort,
-    {"self": None, "axis": -1, "kind": None, "order": None, "stable": None} | _SINCE_2_5,
-    refuse=("order",),
-)
-for _class in (np.ndarray, np.generic):
-    alias(
-        vars(_class)["nonzero"],
-        to=aliases[np.nonzero].operation,
-        parameters={"self": None},
-        rename={"self": "a"},
-    )
-alias(
-    np.ndarray.argpartition,
-    to=aliases[np.argpartition].operation,
-    parameters={"self": None, "kth": None, "axis": -1, "kind": "introselect", "order": None},
-    rename={"self": "a"},
-    refuse=("order",),
-)
 
 
 def flat(x: Any) -> Any:
@@ -289,7 +135,7 @@ def flat(x: Any) -> Any:
     raise lost(x, told(fact, line, write), line)
 
 
-member("flat", flat)
+member("flat", flat, {"self": None})
 
 # ------------------------------------------------------------------- attributes, and conjugates
 
@@ -300,7 +146,7 @@ for _name, _operation in (
     ("imag", v.imag),
     ("conj", v.conj),
 ):
-    member(_name, _operation)
+    member(_name, _operation, {"self": None})
 member("conjugate", v.conj, {"self": None, "out": None}, refuse=("out",))
 
 # ------------------------------------------------------------- methods that lose the derivative
@@ -339,16 +185,8 @@ def _escape(name: str) -> Callable[..., Any]:
     return escape
 
 
-def refused(name: str, refuse: Callable[..., Any]) -> None:
-    """Register aliases that raise, whatever the arguments of the method are."""
-    for cls in (np.ndarray, np.generic):
-        native = vars(cls).get(name)
-        if native is not None:
-            alias(native, to=refuse, parameters={})
-
-
 for _name in ("item", "tolist", "tobytes", "tofile", "dump", "dumps"):
-    refused(_name, _escape(_name))
+    member(_name, _escape(_name), {}, rename={})
 
 
 def view(x: Any, dtype: Any = np.ndarray, type: Any = np.ndarray) -> Any:
@@ -373,4 +211,4 @@ def view(x: Any, dtype: Any = np.ndarray, type: Any = np.ndarray) -> Any:
     raise lost(x, told(fact, line, filled(write, of)), line)
 
 
-refused("view", lambda *xs, **how: view(*xs, **how))  # noqa: PLW0108  the row takes any arguments
+member("view", lambda *xs, **how: view(*xs, **how), {}, rename={})  # noqa: PLW0108  the row takes any arguments

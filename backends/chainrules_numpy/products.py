@@ -26,10 +26,7 @@ def einsum_numpy(*operands: np.ndarray | np.generic, subscripts: str, optimize: 
     return np.einsum(subscripts, *arrays, optimize=optimize)
 
 
-@v.einsum.implement
-def einsum_numbers(*operands: Scalar, subscripts: str, optimize: Any = False) -> Any:
-    """Compute einsum of numbers; if all operands are numbers, the result is NumPy's."""
-    return np.einsum(subscripts, *operands, optimize=optimize)
+v.einsum.implement(einsum_numpy, types=(Scalar,))  # the result of numbers is NumPy's
 
 
 @v.adjugate.implement

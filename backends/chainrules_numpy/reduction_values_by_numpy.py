@@ -24,7 +24,6 @@ from chainrules_py.extend import (
     find_tracers,
     in_own_context,
     static_types,
-    type_info,
     untraced,
     warn_program,
 )
@@ -141,7 +140,7 @@ class _Asking:
         except Exception:
             self._numpys(x, options)  # NumPy's own error, if it raises one
             raise
-        given = {n: _operand(o) for n, o in options.items() if _is_operand(o)}
+        given = {n: low.unless_number(o) for n, o in options.items() if _is_operand(o)}
         if not all(map(low.is_numpys, (x, *given.values()))):
             return y
         rest = tuple([(_NATIVE.get(n, n), o) for n, o in options.items() if n not in given])
@@ -169,11 +168,6 @@ class _Asking:
         dtype = options.get("dtype")
         wanted = y.dtype if dtype is None else np.dtype(dtype)
         return y if y.dtype == wanted else v.astype(y, dtype=wanted)
-
-
-def _operand(value: Any) -> Any:
-    """Convert a list to an array; a Python number stays, as it is weakly typed."""
-    return value if type_info(type(value)).is_python_number else low.array_of(value)
 
 
 def _is_operand(value: Any) -> bool:

@@ -14,6 +14,7 @@ from chainrules_numpy.triangular_lapack import (
     inverse_by_factors,
     inverted,
     is_one_column,
+    lower_mask,
     solved,
     solved_by_factors,
     which_triangle,
@@ -157,7 +158,7 @@ def cholesky_cotangent_numpy(y_bar: np.ndarray, factor: np.ndarray) -> Any:
     n = _rows_of(factor)
     if n <= _HALVED:
         # Elements above the diagonal of the cotangent, to be ignored, may be infinite.
-        lower = _lower(n)
+        lower = lower_mask(n, n)
         y_bar, factor = np.where(lower, y_bar, 0), np.where(lower, factor, 0)
         if n <= _PANEL:
             return _corner_cotangent(y_bar, factor)[0]
@@ -190,7 +191,7 @@ def cholesky_tangent_numpy(x_dot: np.ndarray, factor: np.ndarray) -> Any:
     n = _rows_of(factor)
     if n > _HALVED:
         return cholesky_tangent_standard(x_dot, factor)
-    lower, phi = _lower(n), _phi(n, np.real(x_dot).dtype.char)
+    lower, phi = lower_mask(n, n), _phi(n, np.real(x_dot).dtype.char)
     factor, middle = np.where(lower, factor, 0), np.where(lower, x_dot, 0) * phi
     inverse = _inverse_by_halves(factor)
     middle = inverse @ (middle + _adjoint(middle)) @ _adjoint(inverse)
@@ -258,12 +259,6 @@ def _inverse_by_halves(lower: Any) -> Any:
     inverse[..., :h, :h], inverse[..., h:, h:] = first, last
     np.matmul(last @ lower[..., h:, :h], -first, out=inverse[..., h:, :h])
     return inverse
-
-
-@functools.lru_cache(maxsize=64)
-def _lower(n: int) -> Any:
-    """Return a mask of the lower triangle, cached: making it costs as much as using it."""
-    return np.tri(n, dtype=bool)
 
 
 @functools.lru_cache(maxsize=512)

@@ -58,7 +58,8 @@ def which_triangle(a: np.ndarray) -> bool | None:
 
 def _any_below(a: np.ndarray) -> bool:
     # In the order of memory; the other order takes half as long again.
-    found = a[_below(len(a))] if a.flags.c_contiguous else a.T[_above(len(a))]
+    n = len(a)
+    found = a[lower_mask(n, n, -1)] if a.flags.c_contiguous else a.T[upper_mask(n, n, 1)]
     return bool(np.count_nonzero(found))
 
 
@@ -66,14 +67,16 @@ _LARGE = 100
 """Rows up to which reading the elements of a triangle is as fast as SciPy's function."""
 
 
-@functools.lru_cache(maxsize=_LARGE)
-def _below(n: int) -> Any:
-    return np.tri(n, k=-1, dtype=bool)
+@functools.lru_cache(maxsize=128)
+def lower_mask(rows: int, columns: int, k: int = 0) -> Any:
+    """Return a mask of a lower triangle, cached: making it costs as much as using it."""
+    return np.tri(rows, columns, k, dtype=bool)
 
 
-@functools.lru_cache(maxsize=_LARGE)
-def _above(n: int) -> Any:
-    return ~np.tri(n, dtype=bool)
+@functools.lru_cache(maxsize=128)
+def upper_mask(rows: int, columns: int, k: int = 0) -> Any:
+    """Return a mask of an upper triangle."""
+    return ~np.tri(rows, columns, k - 1, dtype=bool)
 
 
 def inverted(lower: np.ndarray) -> Any:

@@ -28,8 +28,6 @@ from chainrules_py.extend import (
     told,
 )
 
-_ufunc: Any
-_operation: Any
 _method: str
 
 REDUCE = {

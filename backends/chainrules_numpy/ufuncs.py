@@ -16,8 +16,6 @@ from chainrules_py import ops as v
 from chainrules_py.extend import REQUIRED, UFUNC_KEYWORDS, Call, Lowering, Site, kind_of
 
 Row = tuple[Any, Primitive[..., Any]]
-_ufunc: Any
-_operation: Any
 
 
 def in_dtype(ufunc: Any, operation: Primitive[..., Any]) -> Lowering:
@@ -142,6 +140,7 @@ OTHERS: tuple[Row, ...] = (
     (np.bitwise_and, v.bitwise_and),
     (np.bitwise_or, v.bitwise_or),
     (np.bitwise_xor, v.bitwise_xor),
+    (np.bitwise_count, v.bitwise_count),
     (np.invert, v.bitwise_invert),
     (np.left_shift, v.bitwise_left_shift),
     (np.right_shift, v.bitwise_right_shift),
@@ -152,8 +151,6 @@ for _ufunc, _operation in ARITHMETIC:
     ufunc_row(_ufunc, _operation, dtype=in_dtype(_ufunc, _operation))
 for _ufunc, _operation in OTHERS:
     ufunc_row(_ufunc, _operation)
-if hasattr(np, "bitwise_count"):  # since NumPy 2.0
-    ufunc_row(np.bitwise_count, v.bitwise_count)
 
 # Ufuncs that NumPy's functions and methods call if one of their other arguments is traced.
 for _name, _ufunc in hidden_ufuncs().items():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_numpy.composites import manipulation
+import numpy as np
+
 from chainrules_numpy.keyword_lowerings import in_memory_order
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of
@@ -59,7 +60,7 @@ def logspace(
         y = v.pow(base, v.linspace(start, stop, num=num, endpoint=endpoint, axis=axis))
     else:
         shapes = [getattr(x, "shape", ()) for x in (start, stop, base)]
-        ndim = len(manipulation.broadcast_shapes(*shapes))
+        ndim = len(np.broadcast_shapes(*shapes))
         start, stop, base = [_raised(x, ndim) for x in (start, stop, base)]
         single = not any(shapes[:2])
         y = v.linspace(start, stop, num=num, endpoint=endpoint, axis=0 if single else axis)

@@ -55,6 +55,10 @@ def cond(x: Any, p: Any = None) -> Any:
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """Invert a as a linear map from tensors of its last axes to tensors of its first axes."""
+    if not a.ndim:
+        raise TypeError(
+            "tensorinv of a number; its map is from the axes behind ind to those before it"
+        )
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
     inverse = v.inv(v.reshape(a, shape=(math.prod(a.shape[ind:]), -1)))

@@ -126,6 +126,8 @@ def hsplit(x: Any, indices_or_sections: Any) -> list[Any]:
 
 def vsplit(x: Any, indices_or_sections: Any) -> list[Any]:
     """Split x into parts from top to bottom, as `np.vsplit` does."""
+    if x.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
     return split(x, indices_or_sections, 0)
 
 

@@ -2,29 +2,11 @@
 
 import builtins
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
 from chainrules_py import ops as v
-
-
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that arrays of these shapes broadcast to.
-
-    Raises
-    ------
-    ValueError
-        If they do not broadcast.
-    """
-    n = max(map(len, shapes), default=0)
-    aligned = [(1,) * (n - len(shape)) + tuple(shape) for shape in shapes]
-    lengths = [({*column} - {1}) or {1} for column in zip(*aligned, strict=True)]
-    if any(len(found) > 1 for found in lengths):
-        shown = " and ".join(map(str, shapes))
-        raise ValueError(f"shape mismatch: shapes {shown} cannot be broadcast to a single shape")
-    return tuple([length for found in lengths for length in found])
 
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -35,13 +17,7 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     numpy.exceptions.AxisError
         If there is no such axis.
     """
-    several = isinstance(axis, (tuple, list, range)) or getattr(axis, "ndim", 0) > 0
-    found: Any = axis if several else (axis,)
-    axes = tuple(map(operator.index, found))
-    for a in axes:
-        if not -ndim <= a < ndim:
-            raise np.exceptions.AxisError(a, ndim)
-    return tuple(a % ndim for a in axes)
+    return np.lib.array_utils.normalize_axis_tuple(axis, ndim, allow_duplicate=True)
 
 
 # --------------------------------------------------------------------------------------- axes
@@ -129,7 +105,7 @@ def diagflat(x: Any, k: int = 0) -> Any:
 
 def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     """Broadcast all arrays to their common shape."""
-    shape = broadcast_shapes(*[x.shape for x in arrays])
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
     return tuple([x if x.shape == shape else v.broadcast_to(x, shape=shape) for x in arrays])
 
 

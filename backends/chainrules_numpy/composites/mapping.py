@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.composites.manipulation import broadcast_shapes, normal_axes
+from chainrules_numpy.composites.manipulation import normal_axes
 from chainrules_py import ops as v
 from chainrules_py.extend import made, namespace_of, type_info, untraced
 from chainrules_py.ops.engine_operations import stacked
@@ -233,7 +233,7 @@ def _looped(
                 f"vectorize: an argument of shape {x.shape} does not have the core dimensions "
                 f"{names!r}, with the lengths {lengths}"
             )
-        lead = broadcast_shapes(lead, tuple(x.shape[:split]))
+        lead = np.broadcast_shapes(lead, tuple(x.shape[:split]))
     count = math.prod(lead)
     if not count:
         return _empty(otypes, core, lengths, lead, like)

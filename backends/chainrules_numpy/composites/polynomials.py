@@ -5,8 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
+
 from chainrules_numpy.composites.indexing import trim_zeros
 from chainrules_numpy.composites.statistics import is_seen
+from chainrules_numpy.keyword_lowerings import numpy_dtype
 from chainrules_py import NotDifferentiableError, ignore_derivatives
 from chainrules_py import ops as v
 from chainrules_py.extend import describe, kind_of, namespace_of, real_numbers, untraced, varies
@@ -14,6 +17,11 @@ from chainrules_py.extend import describe, kind_of, namespace_of, real_numbers, 
 
 def _vector(p: Any) -> Any:
     return p if p.ndim else v.reshape(p, shape=(1,))
+
+
+def _on_one_axis(*coefficients: Any) -> None:
+    if any([x.ndim > 1 for x in coefficients]):
+        raise NotDifferentiableError("Polynomial must be 1d only: its coefficients are on one axis")
 
 
 def _aligned(p: Any, q: Any) -> tuple[Any, Any]:
@@ -42,6 +50,7 @@ def polysub(p: Any, q: Any) -> Any:
 
 def polymul(p: Any, q: Any) -> Any:
     """Multiply two polynomials, without leading zeros of either."""
+    _on_one_axis(p, q)
     return v.convolve(*[_leading(_vector(a)) for a in (p, q)])
 
 
@@ -66,6 +75,7 @@ def _leading(p: Any) -> Any:
 
 def polydiv(p: Any, q: Any) -> tuple[Any, Any]:
     """Return the quotient, and the remainder without leading elements of up to 1e-8."""
+    _on_one_axis(p, q)
     p, q = _vector(p) + 0.0, _vector(q) + 0.0
     m, n = p.shape[0] - 1, q.shape[0] - 1
     scale = 1.0 / v.index(q, 0)
@@ -85,6 +95,7 @@ def polydiv(p: Any, q: Any) -> tuple[Any, Any]:
 
 def polyder(p: Any, m: int = 1) -> Any:
     """Compute the m-th derivative of a polynomial."""
+    _on_one_axis(p)
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     for _ in range(m):
@@ -122,6 +133,8 @@ def polyval(p: Any, x: Any) -> Any:
 def poly(zeros: Any) -> Any:
     """Compute the monic polynomial with these zeros, or with a matrix's eigenvalues."""
     zeros = _vector(zeros)
+    if zeros.ndim == 1:  # the dtype that they would have as eigenvalues
+        zeros = v.astype(zeros, dtype=np.dtype(np.mintypecode(numpy_dtype(zeros).char)))
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] > 0:
         if zeros.shape[0] <= _DIGITS_STAY:
             moving = _characteristic(zeros)

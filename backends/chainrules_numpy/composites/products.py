@@ -5,6 +5,8 @@ import operator
 import string
 from typing import Any
 
+import numpy as np
+
 from chainrules_numpy.composites.manipulation import moveaxis, normal_axes
 from chainrules_py import ops as v
 from chainrules_py.extend import describe, kind_of, namespace_of
@@ -81,6 +83,8 @@ def vdot(a: Any, b: Any) -> Any:
 
 def matvec(x1: Any, x2: Any) -> Any:
     """Multiply each matrix by its vector."""
+    if x1.ndim < 2:
+        raise ValueError(f"matvec: operand 0 has {x1.ndim} axes, and a matrix has two")
     return v.squeeze(v.matmul(x1, v.expand_dims(x2, axis=-1)), axis=-1)
 
 
@@ -143,6 +147,10 @@ def cross_of_three(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 def matrix_power(a: Any, n: int) -> Any:
     """Raise a matrix, or its inverse, to a power by repeated squaring."""
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError(
+            f"matrix_power of an array of shape {a.shape}, which is no square matrix"
+        )
     n = operator.index(n)
     if n < 0:
         a, n = v.inv(a), -n
@@ -164,9 +172,16 @@ def multi_dot(arrays: Any) -> Any:
 
     Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, section 15.2.
     """
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
     first, last = arrays[0], arrays[-1]
     if len(arrays) == 2:
         return v.dot(first, last)
+    axes = [x.ndim for x in arrays]
+    if not ({axes[0], axes[-1]} <= {1, 2} and {*axes[1:-1]} <= {2}):
+        raise np.linalg.LinAlgError(
+            f"multi_dot of arrays with {axes} axes: each has two, the ends have one or two"
+        )
     arrays = list(arrays)
     if first.ndim == 1:
         arrays[0] = v.expand_dims(first, axis=0)
@@ -228,6 +243,7 @@ def _at_last(x: Any, i: int) -> Any:
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Compute the norm of each matrix, by its elements, singular values, columns or rows."""
+    normal_axes((-2, -1), x.ndim)
     if ord == "fro":
         return v.vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (1, -1, float("inf"), -float("inf")):

@@ -8,6 +8,7 @@ from typing import Any
 
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.late_alias import alias
+from chainrules_py import non_differentiable, primitive
 from chainrules_py.extend import AsArgument, Call, Lowering
 
 
@@ -32,6 +33,14 @@ def row(
         parameters=parameters,
         gather=gather,
     )
+
+
+def constants(*functions: Any, refuse: tuple[str, ...] = ("out",)) -> None:
+    """Register functions whose result is read off values, and is not differentiable."""
+    for f in functions:
+        operation: Any = primitive(f)
+        non_differentiable(operation)
+        alias(f, to=operation, refuse=tuple([n for n in refuse if n in operation.operands]))
 
 
 axis = low.as_option("axis")

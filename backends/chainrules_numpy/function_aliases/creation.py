@@ -13,9 +13,14 @@ import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites import creation as c
-from chainrules_numpy.function_aliases.alias_constructors import ignored, row, shape
+from chainrules_numpy.function_aliases.alias_constructors import (
+    constants,
+    ignored,
+    row,
+    shape,
+)
 from chainrules_numpy.late_alias import alias
-from chainrules_py import ZeroTangent, non_differentiable, primitive, rrule
+from chainrules_py import ZeroTangent, primitive, rrule
 from chainrules_py import ops as v
 from chainrules_py.extend import AsArgument
 
@@ -45,10 +50,7 @@ row(
 )
 
 # Functions of numbers only; with ``like=`` a tracer dispatches them.
-for _f in (np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri):
-    _operation = primitive(_f)
-    non_differentiable(_operation)
-    alias(_f, to=_operation)
+constants(np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri)
 _arange: Any = primitive(shape_from_data=True)(np.arange)
 alias(np.arange, to=_arange)
 
@@ -111,20 +113,6 @@ for _f, _operation in (
 # ------------------------------------------------------------------------------ between two numbers
 
 
-def number(name: str) -> Any:
-    """Return a lowering that converts lists to arrays; numbers, which are weakly typed, stay."""
-
-    def lower(call: Any, value: Any) -> None:
-        call.options[name] = low.array_of(value) if isinstance(value, (list, tuple)) else value
-
-    return lower
-
-
-def as_dtype(call: Any, dtype: Any) -> None:
-    """Convert ``dtype=`` to NumPy's dtype object, which is static."""
-    call.options["dtype"] = np.dtype(dtype)
-
-
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
@@ -140,11 +128,11 @@ def _one(axis: Any) -> int:
 
 
 _ends: dict[str, Any] = {
-    "start": number("start"),
-    "stop": number("stop"),
-    "dtype": as_dtype,
+    "start": AsArgument("start", low.unless_number),
+    "stop": AsArgument("stop", low.unless_number),
+    "dtype": AsArgument("dtype", np.dtype),
     "axis": AsArgument("axis", _one),
 }
 row(np.linspace, c.linspace, None, refuse=("device",), **_ends)
-row(np.logspace, c.logspace, None, base=number("base"), **_ends)
+row(np.logspace, c.logspace, None, base=AsArgument("base", low.unless_number), **_ends)
 row(np.geomspace, geomspace, None, **_ends)

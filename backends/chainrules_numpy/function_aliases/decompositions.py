@@ -10,13 +10,10 @@ import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites import decompositions as m
-from chainrules_numpy.function_aliases.alias_constructors import row
-from chainrules_py import UnsupportedKeywordError, non_differentiable, primitive
+from chainrules_numpy.function_aliases.alias_constructors import constants, row
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import Call, alias, untraced
-
-_f: Any
-_operation: Any
+from chainrules_py.extend import AsArgument, Call, alias, untraced
 
 # ---------------------------------------------------------------- factors
 
@@ -103,11 +100,8 @@ def cond(x: Any, p: Any = None) -> Any:
     return v.where(infinite, plain, m.cond(regular, p))
 
 
-def as_number(call: Call, value: Any) -> None:
-    """Lower ``rcond=`` of lstsq: the rank is constant in it, wherever it has a derivative."""
-    call.options["rcond"] = None if value is None else float(untraced(value))
-
-
+# The rank is constant in the tolerance, wherever it has a derivative.
+_tolerance = AsArgument("rcond", lambda value: None if value is None else float(untraced(value)))
 for _f, _operation in (
     (np.linalg.cholesky, v.cholesky),
     (np.linalg.eig, v.eig),
@@ -121,23 +115,9 @@ alias(
     np.linalg.lstsq,
     to=v.lstsq,
     rename={"a": "x1", "b": "x2"},
-    lower={"a": low.as_array("x1"), "b": low.as_array("x2"), "rcond": as_number},
+    lower={"a": low.as_array("x1"), "b": low.as_array("x2"), "rcond": _tolerance},
 )
 row(np.linalg.cond, cond, None)
-
-
-def tensorinv(a: Any, ind: int = 2) -> Any:
-    """Invert the linear map that an array represents."""
-    if not a.ndim:
-        raise TypeError(
-            "tensorinv of a number; its map is from the axes behind ind to those before it"
-        )
-    return m.tensorinv(a, ind)
-
-
-row(np.linalg.tensorinv, tensorinv, None)
+row(np.linalg.tensorinv, m.tensorinv, None)
 row(np.linalg.tensorsolve, m.tensorsolve, None, a=low.as_array("a"), b=low.as_array("b"))
-
-matrix_rank = primitive(np.linalg.matrix_rank)
-non_differentiable(matrix_rank)
-alias(np.linalg.matrix_rank, to=matrix_rank)
+constants(np.linalg.matrix_rank)

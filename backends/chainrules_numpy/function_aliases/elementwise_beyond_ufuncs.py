@@ -21,7 +21,6 @@ from chainrules_py.extend import (
     find_tracers,
     kind_of,
     refuse_plain,
-    type_info,
     untraced,
     viewers,
     writers,
@@ -29,15 +28,6 @@ from chainrules_py.extend import (
 
 _f: Any
 _operation: Any
-_ufunc: Any
-
-
-def operand(value: Any) -> Any:
-    """Convert a list to an array; return None and weakly typed Python numbers unchanged."""
-    return (
-        value if value is None or type_info(type(value)).is_python_number else low.array_of(value)
-    )
-
 
 # ---------------------------------------------------------------------------------- rounding
 
@@ -51,15 +41,6 @@ def to_decimals(call: Call, decimals: Any) -> None:
 for _f in (np.round, np.around):
     row(_f, v.round, refuse=("out",), decimals=to_decimals)
 row(np.fix, v.trunc, None, refuse=("out",))
-for _f in (np.ndarray.round, np.generic.round):
-    alias(
-        _f,
-        to=v.round,
-        parameters={"self": None, "decimals": 0, "out": None},
-        rename={"self": "x"},
-        lower={"decimals": to_decimals},
-        refuse=("out",),
-    )
 
 
 # ---------------------------------------------------------------------------------- choosing
@@ -81,7 +62,7 @@ def clip_call(
         raise ValueError(
             "clip() takes the bounds as a_min and a_max or as min and max, not as both"
         )
-    return e.bounded(operand(a), operand(a_min), operand(a_max))
+    return e.bounded(low.unless_number(a), low.unless_number(a_min), low.unless_number(a_max))
 
 
 def clip_method(x: Any, min: Any = None, max: Any = None) -> Any:
@@ -105,7 +86,7 @@ def into(call: Call, out: Any) -> None:
 def select_call(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """Call np.select with lists; two Python numbers would meet in double precision."""
     conditions = [low.array_of(c) for c in condlist]
-    *choices, default = [operand(x) for x in (*choicelist, default)]
+    *choices, default = [low.unless_number(x) for x in (*choicelist, default)]
     if all(map(low.is_numpys, (*choices, default))):
         dtype = np.result_type(*map(untraced, (*choices, default)))
         choices = [v.astype(low.array_of(x), dtype=dtype) for x in choices]
@@ -117,7 +98,7 @@ def choose_call(a: Any, choices: Any, mode: str = "raise") -> Any:
     if not isinstance(choices, (list, tuple)):
         choices = low.array_of(choices)
         choices = [choices[i] for i in range(len(choices))]
-    return e.choose(low.array_of(a), [operand(x) for x in choices], mode)
+    return e.choose(low.array_of(a), [low.unless_number(x) for x in choices], mode)
 
 
 def nan_to_num_call(
@@ -135,7 +116,7 @@ def nan_to_num_call(
     bounds = np.finfo(low.numpy_dtype(x))
     posinf = bounds.max if posinf is None else posinf
     neginf = bounds.min if neginf is None else neginf
-    return v.nan_to_num(x, operand(nan), operand(posinf), operand(neginf))
+    return v.nan_to_num(x, *map(low.unless_number, (nan, posinf, neginf)))
 
 
 # np.where(condition) returns indices.
@@ -168,13 +149,6 @@ for _f in (np.ndarray.clip, np.generic.clip):
         refuse=("where", "dtype", "signature"),
     )
 alias(np.choose, to=choose_call, refuse=("out",))
-alias(
-    np.ndarray.choose,
-    to=choose_call,
-    parameters={"self": None, "choices": None, "out": None, "mode": "raise"},
-    rename={"self": "a"},
-    refuse=("out",),
-)
 
 
 # ------------------------------------------------------- complex results for real operands

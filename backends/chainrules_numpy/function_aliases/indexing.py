@@ -12,14 +12,11 @@ import numpy as np
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites import indexing as i
 from chainrules_numpy.composites import manipulation as m
-from chainrules_numpy.function_aliases.alias_constructors import axis, row
+from chainrules_numpy.function_aliases.alias_constructors import axis, constants, row
 from chainrules_numpy.late_alias import alias
-from chainrules_py import NotDifferentiableError, non_differentiable, primitive
+from chainrules_py import NotDifferentiableError
 from chainrules_py import ops as v
 from chainrules_py.extend import Call, describe, untraced, varies
-
-_f: Any
-_operation: Any
 
 
 def out_of_bounds(call: Call, mode: str) -> None:
@@ -95,17 +92,14 @@ row(np.insert, insert, "arr", arr=low.as_array("x"), values=low.as_keyword("valu
 
 # -------------------------------------------------------------------------------------- indices
 
-for _f in (
+constants(
     np.nonzero,
     np.flatnonzero,
     np.argwhere,
     np.diag_indices_from,
     np.tril_indices_from,
     np.triu_indices_from,
-):
-    _operation = primitive(_f)
-    non_differentiable(_operation)
-    alias(_f, to=_operation)
+)
 
 
 def open_mesh(args: Any) -> tuple[Any, ...]:

@@ -81,20 +81,12 @@ row(
     parameters={"xi": None, "copy": True, "sparse": False, "indexing": "xy"},
     xi=low.as_arrays,
 )
-if hasattr(np, "unstack"):  # since NumPy 2.1
-    row(np.unstack, j.unstack, None)
-
-
-def vsplit(x: Any, indices_or_sections: Any) -> Any:
-    """Split rows; requires at least two axes."""
-    if x.ndim < 2:
-        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
-    return j.vsplit(x, indices_or_sections)
+row(np.unstack, j.unstack, None)
 
 
 for _f, _composite in (
     (np.hsplit, j.hsplit),
-    (np.vsplit, vsplit),
+    (np.vsplit, j.vsplit),
     (np.dsplit, j.dsplit),
 ):
     row(_f, _composite, "ary")

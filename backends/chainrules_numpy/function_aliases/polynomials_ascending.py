@@ -13,11 +13,10 @@ from numpy.polynomial import polynomial as ascending
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites import polynomials as p
 from chainrules_numpy.function_aliases.alias_constructors import row
-from chainrules_numpy.function_aliases.polynomials import order
 from chainrules_py import ops as v
+from chainrules_py.extend import AsArgument
 
 _f: Any
-_composite: Any
 
 
 def polyval2d(x: Any, y: Any, c: Any) -> Any:
@@ -66,7 +65,7 @@ for _f, _composite in (
     (ascending.polygrid3d, polygrid3d),
 ):
     row(_f, _composite, None, **_xyzc)
-row(ascending.polyvander, polyvander, None, x=low.as_keyword("x"), deg=order("deg"))
+row(ascending.polyvander, polyvander, None, x=low.as_keyword("x"), deg=AsArgument("deg", int))
 _f = vars(ascending).get("polyvalnd")  # since NumPy 2.5
 if _f is not None:
     row(_f, polyvalnd, None, c=low.as_keyword("c"))

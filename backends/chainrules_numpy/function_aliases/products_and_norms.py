@@ -7,16 +7,12 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
-from chainrules_numpy.composites import manipulation as m
 from chainrules_numpy.composites import products as p
 from chainrules_numpy.function_aliases.alias_constructors import axes, axis, row
 from chainrules_numpy.late_alias import alias
 from chainrules_numpy.linalg import GUFUNC
 from chainrules_py import ops as v
 from chainrules_py.extend import Call
-
-_name: Any
-_composite: Any
 
 
 def _terms(call: Call, operands: tuple[Any, ...]) -> None:
@@ -71,37 +67,10 @@ def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 
     return v.reshape(y, shape=(1,) * x.ndim) if keepdims else y
 
 
-def matrix_power(a: Any, n: Any) -> Any:
-    """Raise a square matrix to an integer power."""
-    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise np.linalg.LinAlgError(
-            f"matrix_power of an array of shape {a.shape}, which is no square matrix"
-        )
-    return p.matrix_power(a, n)
-
-
-def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """Compute the norm of matrices, on the last two axes."""
-    m.normal_axes((-2, -1), x.ndim)
-    return p.matrix_norm(x, keepdims=keepdims, ord=ord)
-
-
-def multi_dot(arrays: Any) -> Any:
-    """Multiply two or more matrices; the first and the last may be vectors."""
-    if len(arrays) < 2:
-        raise ValueError("Expecting at least two arrays.")
-    axes = [x.ndim for x in arrays]
-    if len(axes) > 2 and not ({axes[0], axes[-1]} <= {1, 2} and {*axes[1:-1]} <= {2}):
-        raise np.linalg.LinAlgError(
-            f"multi_dot of arrays with {axes} axes: each has two, the ends have one or two"
-        )
-    return p.multi_dot(arrays)
-
-
 row(np.linalg.vector_norm, vector_norm, "x", axis=axis)
-row(np.linalg.matrix_norm, matrix_norm, "x")
-row(np.linalg.matrix_power, matrix_power, None)
-row(np.linalg.multi_dot, multi_dot, None, refuse=("out",), arrays=low.as_arrays)
+row(np.linalg.matrix_norm, p.matrix_norm, "x")
+row(np.linalg.matrix_power, p.matrix_power, None)
+row(np.linalg.multi_dot, p.multi_dot, None, refuse=("out",), arrays=low.as_arrays)
 row(np.linalg.cross, p.cross_of_three, None)
 row(np.cross, p.cross, None, a=low.as_array("a"), b=low.as_array("b"))
 row(np.kron, p.kron, None, a=low.as_array("a"), b=low.as_array("b"))
@@ -115,19 +84,11 @@ row(
 )
 
 
-def matvec(x1: Any, x2: Any) -> Any:
-    """Multiply matrices with vectors."""
-    if x1.ndim < 2:
-        raise ValueError(f"matvec: operand 0 has {x1.ndim} axes, and a matrix has two")
-    return p.matvec(x1, x2)
-
-
-for _name, _composite in (("matvec", matvec), ("vecmat", p.vecmat)):
-    if hasattr(np, _name):  # since NumPy 2.2
-        alias(
-            getattr(np, _name),
-            to=_composite,
-            parameters={"x1": None, "x2": None} | GUFUNC,
-            positional=("x1", "x2"),
-            refuse=tuple(GUFUNC),
-        )
+for _f, _composite in ((np.matvec, p.matvec), (np.vecmat, p.vecmat)):
+    alias(
+        _f,
+        to=_composite,
+        parameters={"x1": None, "x2": None} | GUFUNC,
+        positional=("x1", "x2"),
+        refuse=tuple(GUFUNC),
+    )

@@ -12,19 +12,17 @@ from chainrules_numpy.composites import reductions as r
 from chainrules_numpy.function_aliases.alias_constructors import (
     axes,
     axis,
+    constants,
     counted_axis,
     one_axis,
     row,
 )
 from chainrules_numpy.late_alias import alias
 from chainrules_numpy.reduction_values_by_numpy import asks, warning
-from chainrules_py import non_differentiable, primitive
 from chainrules_py import ops as v
 
 _f: Any
 _operation: Any
-_join: Any
-_start: Any
 
 for _f, _operation, _identity, _start in (
     (np.sum, v.sum, 0, low.started(v.add)),
@@ -91,16 +89,12 @@ def along(operation: Callable[..., Any]) -> Callable[..., Any]:
     return cumulative
 
 
-if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
-    for _f, _operation in (
-        (np.cumulative_sum, along(v.cumulative_sum)),
-        (np.cumulative_prod, along(v.cumulative_prod)),
-    ):
-        row(_f, _operation, None, refuse=("out",), axis=axes, **asks(_f, dtype=low.converted))
-for _f in (np.nanargmax, np.nanargmin, np.digitize):
-    _operation = primitive(_f)
-    non_differentiable(_operation)
-    alias(_f, to=_operation, refuse=("out",) if "out" in _operation.operands else ())
+for _f, _operation in (
+    (np.cumulative_sum, along(v.cumulative_sum)),
+    (np.cumulative_prod, along(v.cumulative_prod)),
+):
+    row(_f, _operation, None, refuse=("out",), axis=axes, **asks(_f, dtype=low.converted))
+constants(np.nanargmax, np.nanargmin, np.digitize)
 row(np.ptp, r.ptp, refuse=("out",), axis=axes)
 row(
     np.diff,

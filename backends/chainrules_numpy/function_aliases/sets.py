@@ -16,10 +16,8 @@ from chainrules_numpy.composites.manipulation import moveaxis
 from chainrules_numpy.function_aliases.alias_constructors import row
 from chainrules_numpy.function_aliases.joining import numbers_following
 from chainrules_py import ops as v
-from chainrules_py.extend import type_info
 
 _f: Any
-_composite: Any
 
 
 def found(values: Any, *arrays: Any) -> Any:
@@ -91,15 +89,10 @@ def intersect1d(x: Any, y: Any, assume_unique: bool = False, return_indices: boo
     return (values, *places) if return_indices else values
 
 
-def _unless_number(x: Any) -> Any:
-    """Convert an operand to an array unless it is a Python number, which has no dtype."""
-    return x if type_info(type(x)).is_python_number else low.array_of(x)
-
-
 _both: dict[str, Any] = {"ar1": low.as_array("x"), "ar2": low.as_array("y")}
 _joined: dict[str, Any] = {
-    "ar1": low.as_array("x", _unless_number),
-    "ar2": low.as_array("y", _unless_number),
+    "ar1": low.as_array("x", low.unless_number),
+    "ar2": low.as_array("y", low.unless_number),
 }
 row(np.unique, unique, None, ar=low.as_array("ar"))
 for _f in (np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values):

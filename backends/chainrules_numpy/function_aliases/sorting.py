@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
-from chainrules_numpy.function_aliases.alias_constructors import ignored, row
-from chainrules_numpy.late_alias import alias
-from chainrules_py import non_differentiable, primitive
+from chainrules_numpy.function_aliases.alias_constructors import constants, ignored, row
 from chainrules_py import ops as v
-from chainrules_py.extend import Call
+from chainrules_py.extend import AsArgument, Call
 
-_f: Any
-_operation: Any
 _NONE: Any = np.zeros(1)
 _argsort: Any = np.argsort
 
@@ -41,11 +37,6 @@ def sort_complex(x: Any) -> Any:
     y = v.sort(x)
     dtype = low.numpy_dtype(y)
     return y if dtype.kind == "c" else v.astype(y, dtype=np.sort_complex(dtype.type([])).dtype)
-
-
-def places(call: Call, kth: Any) -> None:
-    """Lower ``kth=``: one index or several."""
-    call.options["kth"] = low.static(kth)
 
 
 def known(f: Any) -> Any:
@@ -74,9 +65,6 @@ row(
     refuse=("order",),
     axis=low.flattened,
     kind=known(functools.partial(np.partition, _NONE, 0)),
-    kth=places,
+    kth=AsArgument("kth", low.static),
 )
-for _f in (np.argpartition, np.lexsort, np.searchsorted, np.isin):
-    _operation = primitive(_f)
-    non_differentiable(_operation)
-    alias(_f, to=_operation, refuse=("order",) if "order" in _operation.operands else ())
+constants(np.argpartition, np.lexsort, np.searchsorted, np.isin, refuse=("order",))

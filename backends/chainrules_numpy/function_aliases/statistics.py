@@ -17,9 +17,7 @@ from chainrules_py import ops as v
 from chainrules_py.extend import AsArgument, Call
 
 _f: Any
-_operation: Any
 _composite: Any
-_operand: Any
 
 for _f, _operation, _composite in (
     (np.mean, v.mean, s.mean),

