@@ -121,7 +121,8 @@ class _Program:
     def __init__(self, f: Callable[..., Any], leaves: list[Any], treedef: TreeDef) -> None:
         self.f, self.treedef = f, treedef
         for x in leaves:
-            if _holds_hosted(x):
+            known = isinstance(x, CONSTANT) or is_hosted(x)
+            if not known and any(map(is_hosted, inside(x))):
                 raise NotDifferentiableError(
                     f"{describe(x)} holds a value of another engine, and {name_of(f)} computes "
                     f"with NumPy: write what makes {describe(x)} in one function with it, and call "
@@ -147,7 +148,7 @@ class _Program:
         vector = np.concatenate(floats) if floats else np.zeros(0)
         compares = self.is_recorded and type(x) is np.ndarray
         now = [layout, *map(_compared, found)] if compares else self.recorded
-        if self.recorded is None:
+        if self.layout is None or (self.recorded is None and type(x) is np.ndarray):
             self.layout, self.found, self.recorded = layout, found, now
         return vector if now == self.recorded else np.append(vector, 0.0)
 
@@ -170,17 +171,21 @@ class _Program:
         args, options = unflatten(
             self.treedef, [leaf if like is None else vector.next(like, np) for like, leaf in pairs]
         )
-        y = called_beside(np, self.f, *args, **options)  # with NumPy as the library
-        leaves, layout = flatten(y)
+        # NumPy is the library in which lists become arrays.
+        leaves, layout = flatten(called_beside(np, self.f, *args, **options))
         found = [_Like(y) if self._enters(y) else y for y in leaves]
-        for y in found:
-            if not isinstance(y, (_Like, *CONSTANT)):
+        firsts = self.found if len(self.found) == len(found) else found
+        # A result of SciPy's without a derivative at the first call is in the vector at none.
+        lacks = [hasattr(type(first), "__outside__") for first in firsts]
+        for y, lack in zip(found, lacks, strict=True):
+            if not (lack or isinstance(y, (_Like, *CONSTANT))):
                 raise NotDifferentiableError(
                     f"{name_of(self.f)} gives {describe(y)}, and computes with NumPy, so that "
                     f"only arrays and numbers come out of it: write what takes its result in one "
                     f"function with it, and call chainrules_scipy.by_numpy(function)"
                 )
-        return tuple([y for y in leaves if self._enters(y)]), layout, found
+        ys = [y for y, lack in zip(leaves, lacks, strict=True) if self._enters(y) and not lack]
+        return tuple(ys), layout, found
 
     def _enters(self, y: Any) -> bool:
         """Return whether a result is in the vector: positions and masks are, unless recorded.
@@ -234,11 +239,6 @@ def _compared(x: Any) -> Any:
     return (x.shape, x.name) if type(x) is _Like else (type(x), x)
 
 
-def _holds_hosted(x: Any) -> bool:
-    known = isinstance(x, CONSTANT) or is_hosted(x)
-    return not known and any(map(is_hosted, inside(x)))
-
-
 def _moves(x: Any) -> bool:
     return is_hosted(x) and _kind(x) != ""
 
@@ -260,4 +260,6 @@ def _kind(x: Any) -> str:
     if not (hasattr(x, "dtype") or issubclass(_class(x), (float, complex))):
         return ""
     name = _name(x)
-    return "c" if "complex" in name else "f" if "float" in name else ""
+    if "complex" in name:
+        return "c"
+    return "f" if "float" in name else ""

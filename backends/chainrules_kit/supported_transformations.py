@@ -105,7 +105,8 @@ def _as_vector(
     def of_vector(z: Any) -> Any:
         given, end = list(leaves), 0
         for (i, x), part in zip(moved.items(), parts, strict=True):
-            piece = z if len(parts) == 1 else z[end : (end := end + part.size)]
+            start, end = end, end + part.size
+            piece = z if len(parts) == 1 else z[start:end]
             piece = piece.reshape(np.shape(x))
             piece = piece * (1.0 + 0.0j) if kind_of(x) == "complex" else piece
             given[i] = _as(piece, x.dtype) if hasattr(x, "dtype") else piece

@@ -22,12 +22,15 @@ PLACES = {
     "_peak_prominences": "scipy.signal._peak_finding_utils",
     "_peak_widths": "scipy.signal._peak_finding_utils",
     "_select_by_peak_distance": "scipy.signal._peak_finding_utils",
+    "_rigid_transform_xp": "scipy.spatial.transform",
+    "_rotation_xp": "scipy.spatial.transform",
     "_quat_canonical": "scipy.spatial.transform._rotation_xp",
     "as_rotvec": "scipy.spatial.transform._rotation_xp",
     "compose_quat": "scipy.spatial.transform._rotation_xp",
     "from_matrix": "scipy.spatial.transform._rotation_xp",
     "from_rotvec": "scipy.spatial.transform._rotation_xp",
     "reduce": "scipy.spatial.transform._rotation_xp",
+    "_boxcox_llf": "scipy.stats._morestats",
     "_power_divergence": "scipy.stats._stats_py",
     "_put_val_to_limits": "scipy.stats._stats_py",
     "_quantile_iv": "scipy.stats._quantile",
@@ -52,10 +55,6 @@ PLACES = {
 }
 # The modules that SciPy's sparse classes name; an array passed to a function names its own.
 OF_SPARSE_ARRAYS = [f"scipy.sparse._{f}" for f in ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")]
-# The modules whose source is followed as a whole.
-TEXTS = {
-    name: f"scipy.spatial.transform.{name}" for name in ("_rotation_xp", "_rigid_transform_xp")
-}
 
 
 @functools.cache
@@ -68,12 +67,6 @@ def private(name: str) -> Any:
     '_xp_var'
     """
     return getattr(_module(PLACES[name]), name, None)
-
-
-@functools.cache
-def text(name: str) -> ModuleType | None:
-    """Return a module that is followed as a whole; None if it is missing."""
-    return _module(TEXTS[name])
 
 
 def _module(name: str) -> ModuleType | None:

@@ -114,7 +114,7 @@ def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
             if objects:  # an array of objects may hold traced values
                 args, options = joined_call(args, options)
             y = function(*args, **options)
-            if not (_is_other(args) or (options and _is_other(options.values()))):
+            if not any(map(_is_other, (*args, *options.values()))):
                 return y
             leaves, tree = flatten(y)
             dtypes = _dtypes_of(native, len(leaves), args, options)
@@ -152,13 +152,11 @@ def as_precise(own: Any, dtype: Any) -> Any:
     return np.result_type(dtype, np.complex64) if own.kind == "c" else dtype
 
 
-def _is_other(arguments: Any) -> bool:
-    return any(
-        _is_other(x)
-        if type(x) in (list, tuple)
-        else getattr(getattr(x, "dtype", None), "char", "d") in _OTHERS
-        for x in arguments
-    )
+def _is_other(x: Any) -> bool:
+    """Return whether an array, or one in a list or tuple, has another precision than double."""
+    if type(x) in (list, tuple):
+        return any(map(_is_other, x))
+    return getattr(getattr(x, "dtype", None), "char", "d") in _OTHERS
 
 
 _known: dict[Any, Any] = {}
@@ -237,38 +235,34 @@ def stands_for(
         for f in (native, function):
             alias(f, to=function if to is None else to, late=not row, **row)
         place(native, function)
-        advise(native, _taken_where_called(native))
+        advise(native, functools.partial(_taken_where_called, native))
         return function
 
     return enter
 
 
-def _taken_where_called(native: Any) -> Any:
+def _taken_where_called(native: Any, line: Any) -> str | None:
     """Return the advice to take ours, for a line that calls SciPy's, and none for other functions.
 
     If the line calls ours, its argument has to be constant, or SciPy's functions that it calls are
     to be replaced too.
     """
-    name, theirs = native.__name__, taken_from(native)
+    name, called = native.__name__, line.function
     # Others are such as those of `cupyx.scipy`; objects that hold a function have no name.
-    is_ours: Any = lambda f: (
-        f is not native
-        and hasattr(f, "__name__")
-        and str(getattr(f, "__module__", "")).startswith(("scipy.", "chainrules_"))
-    )
-    of_ours: Any = lambda line: (
-        f"nest jvp, as no Taylor series goes through {name}"
-        if "series" in [getattr(line.resolved(x), "engine", "") for x in ast.walk(line.node)]
-        else f"call chainrules_scipy.install() before: {name} calls other functions of SciPy"
-        if getattr(sys.modules[public_module(native)], name, None) is native
-        else f"use ignore_derivatives({{x}}), as {name} has no derivative in that argument"
-    )
-    return lambda line: (
-        None
-        if getattr(line.function, "__name__", name) != name
-        else of_ours(line)
-        if is_ours(line.function)
-        else theirs
+    home = str(getattr(called, "__module__", "")) if hasattr(called, "__name__") else ""
+    if home.startswith("chainrules_tape"):  # as jvp(expm, (a,), (b,))
+        return taken_from(native)
+    if getattr(called, "__name__", name) != name:
+        return None
+    if called is native or not home.startswith(("scipy.", "chainrules_")):
+        return taken_from(native)
+    if "series" in [getattr(line.resolved(x), "engine", "") for x in ast.walk(line.node)]:
+        return f"nest jvp, as no Taylor series goes through {name}"
+    if getattr(sys.modules[public_module(native)], name, None) is native:
+        return f"call chainrules_scipy.install() before: {name} calls other functions of SciPy"
+    return (
+        f"use ignore_derivatives({{x}}) if that is constant, as {name} with these options has no "
+        "derivative in it"
     )
 
 
@@ -330,19 +324,24 @@ def operations(
     dict
         The functions, with all parameters of SciPy's.
     """
-    found = {}
-    for name, compute in computes.items():
-        native = getattr(module, name)
-        function = _of_parameters(native, compute, arrays, finite, without)
-        found[name] = stands_for(native, says=f"Compute SciPy's `{name}`, of traced values too.")(
-            function
+    return {
+        name: stands_for(native, says=f"Compute SciPy's `{name}`, of traced values too.")(
+            _of_parameters(native, compute, arrays, finite, without)
         )
-    return found
+        for name, compute in computes.items()
+        for native in [getattr(module, name)]
+    }
 
 
 def reject(message: str, error: type[Exception] = NotDifferentiableError) -> NoReturn:
     """Raise an error with a message."""
     raise error(message)
+
+
+def one_of(name: str, value: Any, allowed: Any) -> None:
+    """Raise for a value of an option that SciPy does not have."""
+    if value not in allowed:
+        reject(f"{name}={value!r}: there are {', '.join(map(repr, allowed))}", ValueError)
 
 
 def refused(module: Any, lines: Mapping[str, str]) -> None:
@@ -417,16 +416,13 @@ def of_values(f: Callable[..., Any], args: Any = ()) -> Callable[..., Any]:
     SciPy searches with it, and it may make plain arrays: nothing in it is differentiated.
     """
     tree = Tree((closed(f), args))
-    # A program that is being recorded raises here, before SciPy's C code reads a number.
-    plain = [
-        np.asarray(untraced(x), float)
-        if is_asked_again(untraced(x))
-        else readable(x)
-        if isinstance(x, Tracer)
-        else x
-        for x in tree.leaves
-    ]
-    function, rest = tree.build(plain)
+
+    def plain(x: Any) -> Any:
+        if is_asked_again(untraced(x)):  # it raises here, before SciPy's C code reads a number
+            return np.asarray(untraced(x), float)
+        return readable(x) if isinstance(x, Tracer) else x
+
+    function, rest = tree.build([plain(x) for x in tree.leaves])
     return lambda *xs: function(*xs, *rest)
 
 

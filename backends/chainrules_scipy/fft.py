@@ -23,6 +23,7 @@ from chainrules_py.extend import advise, fourier_composites, kind_of, varies
 from chainrules_scipy.composites_and_operand_conversions import (
     array_of,
     attribute,
+    one_of,
     operations,
     part,
     readable,
@@ -107,8 +108,7 @@ def _normed(
     sines: bool, inverse: bool, x: Any, kind: int, n: Any, axis: int, norm: Any, ends: Any
 ) -> Any:
     """Compute a cosine or sine transform along one axis."""
-    if kind not in _INVERSE:
-        reject(f"type is {kind}, and has to be 1, 2, 3 or 4", ValueError)
+    one_of("type", kind, _INVERSE)
     if kind_of(x) == "complex":
         if ends is not None and bool(ends) != (norm == "ortho"):
             reject(

@@ -61,10 +61,8 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
             y = function(*args, **options)
             if not all([isinstance(x, CONSTANT) for x in flatten(y)[0]]):
                 return y
-        except ChainRulesError:
-            raise
         except Exception:  # NumPy or the other engine reject each other's values
-            pass
+            return called_by_numpy(function, args, options)
     return called_by_numpy(function, args, options)
 
 

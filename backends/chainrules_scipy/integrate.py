@@ -88,6 +88,14 @@ _GAUSS = tuple(
     ((1 + x) / 2, (1 - x) / 2, w / 2)
     for x, w in zip(*map(np.ndarray.tolist, np.polynomial.legendre.leggauss(24)), strict=True)
 )
+_WEIGHTED = (
+    "write the weight into the function; up to an infinite limit, that has to decay within some "
+    "periods"
+)
+_UNWEIGHTED = {
+    "cauchy": "with g = lambda t: (f(t) - f(c)) / (t - c), write "
+    "quad(g, a, c)[0] + quad(g, c, b)[0] + f(c) * np.log((b - c) / (c - a))"
+}
 # Parts of an interval before and behind a node, and weights: by Gauss, and, where a function may
 # be singular at an end, by Takahasi and Mori, Publ. RIMS 9 (1974) 721.
 _AT_ENDS = tuple(
@@ -129,7 +137,7 @@ def quad(
         return answer("quad(...)", (0.0, error), _0=real[0] + 1j * imag[0])
     if weight is not None or any(value is not None for value in options.values()):
         reject(
-            "quad(weight=...) has no derivative here: write the weight into the function",
+            f"quad(weight={weight!r}) has no derivative here: {_UNWEIGHTED.get(weight, _WEIGHTED)}",
             UnsupportedKeywordError,
         )
 
@@ -151,7 +159,7 @@ def quad(
         points=None if places is None else list(map(readable, places)),
     )
     if not (f.moves or varies((a, b, within))):  # as in a nested integral, for its value
-        return found if full_output else found[:2]
+        return answer("quad(...)", found if full_output else found[:2], _0=found[0])
     if varies(within):  # the points of discontinuity move
         pairs = itertools.pairwise([a, *within, b])
         moving = sum([quad(f.f, *ends, (), 0, epsabs, epsrel, limit)[0] for ends in pairs])
@@ -308,16 +316,24 @@ def quad_vec(
     args = args if isinstance(args, tuple) else (args,)
     low, high = float(readable(a)), float(readable(b))
     integrand = _Integrand(lambda x: joined(f(x, *args)))
+    places = () if points is None else sorted(array_of(points), key=readable)
     value, error, info = NATIVE.quad_vec(
-        integrand.seen, low, high, epsabs, epsrel, norm, cache_size, limit, 1, points, quadrature,
-        full_output=True,
+        integrand.seen, low, high, epsabs, epsrel, norm, cache_size, limit, 1,
+        list(map(readable, places)), quadrature, full_output=True,
     )  # fmt: skip
     edges = {*info.intervals.reshape(-1).tolist()}
     if math.isinf(low) and math.isinf(high):  # SciPy's intervals are in [-1, 1] then
         edges = {0.0, 1.0, *map(abs, edges)}
     sign, ends = (-1.0, (b, a, high, low)) if low > high else (1.0, (a, b, low, high))
-    moving = sign * _over_all(integrand, *ends, sorted(edges), () if points is None else points)
-    return answer("quad_vec(...)", (value, error), _0=_agreeing("quad_vec", value, moving, error))
+    if varies(places):  # the points of discontinuity move
+        bounds = [ends[0], *(p for p in places if ends[2] < readable(p) < ends[3]), ends[1]]
+        part: Any = functools.partial(quad_vec, f, epsabs=epsabs, epsrel=epsrel, args=args)
+        moving = sum([part(*pair)[0] for pair in itertools.pairwise(bounds)])
+    else:
+        moving = _over_all(integrand, *ends, sorted(edges), places)
+    return answer(
+        "quad_vec(...)", (value, error), _0=_agreeing("quad_vec", value, sign * moving, error)
+    )
 
 
 @stands_for(scipy.integrate.nquad, without="full_output")
@@ -752,7 +768,11 @@ def _as_scipy(
             "solve_ivp has no derivative in max_step, first_step, rtol or atol: give it "
             "ignore_derivatives(x) for such an option x"
         )
-    rate, slope = of_values(fun, args), None if jac is None else _plain_jacobian(jac, args)
+    rate = of_values(fun, args)
+    if callable(jac):
+        how["jac"] = of_values(jac, args)
+    elif jac is not None:
+        how["jac"] = readable(array_of(jac)) if varies(jac) else jac  # which may be sparse
 
     def plain(t: Any, y: Any) -> Any:
         return np.reshape(numbers_of(rate(t, y[:, None] if vectorized else y)), y.shape)
@@ -763,17 +783,8 @@ def _as_scipy(
         readable(array_of(y0)),
         t_eval=None if t_eval is None else readable(array_of(t_eval)),
         events=[_of_numbers(e, args) for e in events] or None,
-        **(how if jac is None else how | {"jac": slope}),
+        **how,
     )
-
-
-def _plain_jacobian(jac: Any, args: Any) -> Any:
-    """Return a given Jacobian with plain numbers; it may be sparse."""
-    plain: Any = lambda x: readable(array_of(x)) if varies(x) else x
-    if not callable(jac):
-        return plain(jac)
-    known = of_values(jac, args)
-    return lambda t, y: plain(known(t, y))
 
 
 def _times(plain: Any, t_eval: Any, start: Any, end: Any) -> Any:
@@ -827,11 +838,14 @@ def solve_bvp(
         readable(x), readable(array_of(y)), None if p is None else readable(array_of(p)),
         tol=tol, max_nodes=max_nodes, verbose=verbose, bc_tol=bc_tol,
     )  # fmt: skip
-    nodes, shape, size = _moved(x, plain.x), plain.y.shape, plain.y.size
+    nodes, size = _moved(x, plain.x), plain.y.size
     h = nodes[1:] - nodes[:-1]
 
+    def parts(z: Any) -> tuple[Any, Any]:
+        return v.reshape(z[:size], shape=plain.y.shape), z[size:] if wants else None
+
     def system(z: Any) -> Any:
-        states, q = v.reshape(z[:size], shape=shape), z[size:] if wants else None
+        states, q = parts(z)
         f = rate(nodes, states, q)
         middle = 0.5 * (states[:, 1:] + states[:, :-1]) - 0.125 * h * (f[:, 1:] - f[:, :-1])
         inner = rate(nodes[:-1] + 0.5 * h, middle, q)
@@ -843,7 +857,7 @@ def solve_bvp(
 
     start = np.concatenate([plain.y.reshape(-1), plain.p if wants else np.zeros(0)])
     z = v.root(system, start, solver=found, linear_solver="dense", tol=1e-5)
-    states, q = v.reshape(z[:size], shape=shape), z[size:] if wants else None
+    states, q = parts(z)
     slopes = rate(nodes, states, q)
     return scipy.optimize.OptimizeResult(
         sol=CubicHermiteSpline(nodes, states, slopes, axis=1),
@@ -890,6 +904,11 @@ def cubature(f: Any, a: Any, b: Any, **how: Any) -> Any:
     """Integrate over a box, as ``scipy.integrate.cubature``."""
     if varies((a, b)) and np.any(np.equal(readable(a), readable(b))):
         reject("cubature over no extent has no derivative in its limits; quad has one")
+    if varies((a, b)) and not np.all(np.isfinite([*readable(a), *readable(b)])):
+        reject(
+            "cubature has no derivative in limits beside infinite ones: write "
+            "cubature(lambda u: f(a + u), [0.0], [np.inf]) for the interval from a to infinity"
+        )
     return _cubature(f, a, b, **how)
 
 

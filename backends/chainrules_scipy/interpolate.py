@@ -158,11 +158,6 @@ def constructs(
     return enter
 
 
-def computes(native: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare that a function computes what a SciPy function does (a decorator)."""
-    return lambda function: stands_for(native)(agreeing(native, function))
-
-
 _KNOTS = (
     "this spline has derivatives in values, coefficients and the places where it is taken; "
     "PchipInterpolator and Akima1DInterpolator have them in their knots as well, and "
@@ -261,9 +256,6 @@ class PiecewisePolynomial(Beside):
         )
     )
 
-    def _like(self, c: Any, extrapolate: Any) -> PiecewisePolynomial:
-        return PiecewisePolynomial(c, self.knots, extrapolate, self.axis)
-
     @method
     def derivative(self, nu: int = 1) -> Any:
         """Return the derivative, which is a piecewise polynomial too."""
@@ -273,7 +265,7 @@ class PiecewisePolynomial(Beside):
         for _ in range(nu):
             powers = np.arange(c.shape[0] - 1, 0, -1.0).reshape((-1,) + (1,) * (c.ndim - 1))
             c = c[:-1] * powers if len(powers) else 0.0 * c
-        return self._like(c, self.extrapolate)
+        return PiecewisePolynomial(c, self.knots, self.extrapolate, self.axis)
 
     @method
     def antiderivative(self, nu: int = 1) -> Any:
@@ -287,7 +279,8 @@ class PiecewisePolynomial(Beside):
             areas: Any = sum(high[i] * h ** (c.shape[0] - i) for i in range(c.shape[0]))
             low = v.concat(v.zeros_like(areas[:1]), v.cumulative_sum(areas, axis=0)[:-1], axis=0)
             c = v.concat(high, v.expand_dims(low, axis=0), axis=0)
-        return self._like(c, False if self.extrapolate == "periodic" else self.extrapolate)
+        how = False if self.extrapolate == "periodic" else self.extrapolate
+        return PiecewisePolynomial(c, self.knots, how, self.axis)
 
     def at(self, x: Any, nu: int, beyond: bool) -> Any:
         """Evaluate the polynomial, or a derivative; outside of the knots NaN unless ``beyond``."""
@@ -515,15 +508,6 @@ class Spline(PiecewisePolynomial):
     )
 
 
-def _spline(fit: Callable[[Any, Any], Any], y: Any, axis: int, bc_type: Any = None) -> Spline:
-    """Fit a spline from SciPy's fits to unit vectors."""
-    y, axis = first(y, axis)
-    unit, c = fitted(fit, y, bc_type)
-    found = Spline(unit.t, c, unit.k, unit.extrapolate)
-    found.axis = axis
-    return found
-
-
 @constructs(
     native.BSpline,
     lambda s: (s.t, np.moveaxis(s.c, 0, s.axis), s.k, s.extrapolate, s.axis),
@@ -534,7 +518,8 @@ def BSpline(known: Any, *args: Any, **options: Any) -> Spline:  # noqa: N802
     return Spline(*args, **options)
 
 
-@computes(native.make_interp_spline)
+@stands_for(native.make_interp_spline)
+@functools.partial(agreeing, native.make_interp_spline)
 def make_interp_spline(
     x: Any,
     y: Any,
@@ -547,7 +532,11 @@ def make_interp_spline(
 ) -> Any:
     """Interpolate by splines of a degree, with derivatives in the values."""
     refuse(x, t, bc_type)
-    return _spline(lambda e, ends: native.make_interp_spline(x, e, k, t, ends), y, axis, bc_type)
+    y, axis = first(y, axis)
+    unit, c = fitted(lambda e, ends: native.make_interp_spline(x, e, k, t, ends), y, bc_type)
+    found = Spline(unit.t, c, unit.k, unit.extrapolate)
+    found.axis = axis
+    return found
 
 
 @constructs(
@@ -770,7 +759,8 @@ def _of_corners(axes: list[Any], values: Any, x: Any, method: str) -> Any:
     return total
 
 
-@computes(native.interpn)
+@stands_for(native.interpn)
+@functools.partial(agreeing, native.interpn)
 def interpn(
     points: Any,
     values: Any,
@@ -834,11 +824,10 @@ def RBFInterpolator(  # noqa: N802
     def functions(x: Any) -> Any:
         gaps = v.expand_dims(x, axis=1) - v.expand_dims(points, axis=0)
         squared, function = _RADIAL[kernel]
-        radial = function(
-            v.sum((epsilon * gaps) ** 2, axis=-1)
-            if squared
-            else abs(epsilon) * v.vector_norm(gaps, axis=-1)
-        )
+        if squared:
+            radial = function(v.sum((epsilon * gaps) ** 2, axis=-1))
+        else:
+            radial = function(abs(epsilon) * v.vector_norm(gaps, axis=-1))
         if not size:
             return radial
         z, one = (x - shift) / scale, v.ones_like(x[:, 0])
@@ -940,7 +929,8 @@ def CloughTocher2DInterpolator(  # noqa: N802
     return interpolated
 
 
-@computes(native.griddata)
+@stands_for(native.griddata)
+@functools.partial(agreeing, native.griddata)
 def griddata(
     points: Any,
     values: Any,

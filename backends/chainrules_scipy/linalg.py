@@ -33,6 +33,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     of_lapack,
     of_phase,
     of_stacks,
+    one_of,
     operations,
     permutation_of,
     readable,
@@ -111,10 +112,9 @@ _READ |= {
 
 def read(a: Any, structure: str | None, lower: bool) -> Any:
     """Complete a matrix from the part that SciPy reads."""
-    how = _READ.get(structure or "general")
-    if how is None:
-        reject(f"assume_a={structure!r} is no structure that SciPy knows", ValueError)
-    return how(a, lower)
+    structure = structure or "general"
+    one_of("assume_a", structure, _READ)
+    return _READ[structure](a, lower)
 
 
 def solve_twice(factor: Any, b: Any) -> Any:
@@ -159,23 +159,17 @@ def solve_triangular(
     check_finite: bool = True,
 ) -> Any:
     """Solve ``a @ x == b``, reading one triangle of a."""
-    kind = {"N": 0, "T": 1, "C": 2, 0: 0, 1: 1, 2: 2}.get(trans)
-    if kind is None:
-        reject(f"trans={trans!r}: there are 0, 1, 2, 'N', 'T' and 'C'", ValueError)
-    if kind:
-        a, lower = (v.matrix_transpose(a) if kind == 1 else adjoint(a)), not lower
+    one_of("trans", trans, (0, 1, 2, "N", "T", "C"))
+    if trans not in (0, "N"):
+        a = v.matrix_transpose(a) if trans in (1, "T") else adjoint(a)
+        lower = not lower
     return v.solve_triangular(a, b, upper=not lower, unit_diagonal=bool(unit_diagonal))
 
 
 def _residuals(y: Any, a: Any, b: Any, rank: int) -> Any:
-    is_number = b.ndim == 1 and y.shape == (1,)
-    return (
-        np.full(b.shape[1:], np.nan, y.dtype)
-        if _SINCE_1_18 and rank < a.shape[1] < a.shape[0]
-        else v.reshape(y, shape=())
-        if is_number
-        else y
-    )
+    if _SINCE_1_18 and rank < a.shape[1] < a.shape[0]:
+        return np.full(b.shape[1:], np.nan, y.dtype)
+    return v.reshape(y, shape=()) if b.ndim == 1 and y.shape == (1,) else y
 
 
 # The residuals of a matrix without full rank are NaN; before SciPy 1.18 there are none.
@@ -297,16 +291,15 @@ def lu_solve(
     factors, b = checked(check_finite, factors, b)
     p, vector = permutation_of(readable(pivots)), b.ndim == 1
     y = v.expand_dims(b, axis=-1) if vector else b
+    one_of("trans", trans, (0, 1, 2))
     if trans == 0:
         y = v.solve_triangular(factors, _rows(y, p), unit_diagonal=True)
         y = v.solve_triangular(factors, y, upper=True)
-    elif trans in (1, 2):
+    else:
         turned = v.matrix_transpose(factors) if trans == 1 else adjoint(factors)
         y = v.solve_triangular(turned, y)
         y = v.solve_triangular(turned, y, upper=True, unit_diagonal=True)
         y = _rows(y, np.argsort(p, axis=-1))
-    else:
-        reject(f"trans={trans!r}: there are 0, 1 and 2", ValueError)
     return v.squeeze(y, axis=-1) if vector else y
 
 
@@ -362,8 +355,7 @@ def qr(
 @stands_for(native.polar, arrays="a")
 def polar(a: Any, side: str = "right") -> Any:
     """Factor a matrix into a unitary and a positive semidefinite one."""
-    if side not in ("right", "left"):
-        reject(f"side={side!r}: there are 'right' and 'left'", ValueError)
+    one_of("side", side, ("right", "left"))
     u = v.unitary_factor(a)
     p = adjoint(u) @ a if side == "right" else a @ adjoint(u)
     return u, 0.5 * (p + adjoint(p))
@@ -433,8 +425,7 @@ def _hermitian(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
     """Return a Hermitian matrix with equal eigenvalues, and a function to map eigenvectors back."""
     factor = v.cholesky(b) if lower else adjoint(v.cholesky(b, upper=True))
     whole = read(a, "hermitian", lower)
-    if type not in (1, 2, 3):  # a v = w b v, a b v = w v, b a v = w v
-        reject(f"type={type!r}: there are 1, 2 and 3", ValueError)
+    one_of("type", type, (1, 2, 3))  # a v = w b v, a b v = w v, b a v = w v
     inner = (
         v.solve_triangular(factor, adjoint(v.solve_triangular(factor, whole)))
         if type == 1
@@ -650,7 +641,16 @@ def norm(
 _SYLVESTER, _LYAPUNOV = native.solve_sylvester, native.solve_continuous_lyapunov
 FOLLOWED: dict[str, Any] = follow_all(
     native,
-    *("block_diag", "companion", "convolution_matrix", "coshm", "cosm", "diagsvd", "expm_cond"),
+    *(
+        "block_diag",
+        "clarkson_woodruff_transform",
+        "companion",
+        "convolution_matrix",
+        "coshm",
+        "cosm",
+        "diagsvd",
+        "expm_cond",
+    ),
     *("fiedler", "khatri_rao", "leslie", "matmul_toeplitz", "null_space", "orth"),
     *("orthogonal_procrustes", "sinhm", "sinm", "solve_circulant", "subspace_angles", "tanhm"),
     *("tanm", "eigvals_banded", "eigvalsh_tridiagonal", "solve_discrete_lyapunov"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -217,29 +218,18 @@ def _wrapped(c: Any, period: int) -> Any:
     return c + period * np.where((known < 0) | (known > period), turns, 0.0)
 
 
-def _grid(shape: Sequence[int]) -> list[Any]:
-    return [np.asarray(i, float) for i in np.indices(tuple(shape), dtype=float)]
-
-
 @_like("shift")
 def shift(x: Any, shift: Any, order: int, mode: str, cval: Any, prefilter: bool) -> Any:
     """Move an image, with derivatives in image and shift, as ``scipy.ndimage.shift``."""
     steps = [shift] * x.ndim if np.ndim(shift) == 0 else [shift[i] for i in range(x.ndim)]
     return _interpolated(
         x,
-        [i - s for i, s in zip(_grid(x.shape), steps, strict=True)],
+        [i - s for i, s in zip(np.indices(x.shape, float), steps, strict=True)],
         order,
         mode,
         cval,
         prefilter,
     )
-
-
-def _added(start: Any, factors: Any, grid: list[Any]) -> Any:
-    """Add products to a start one by one, as SciPy does, for the same last digit."""
-    for factor, part_of_grid in zip(factors, grid, strict=True):
-        start = start + factor * part_of_grid
-    return start
 
 
 @_like("affine_transform")
@@ -255,16 +245,14 @@ def affine_transform(
 ) -> Any:
     """Interpolate at the points M i + offset, as ``scipy.ndimage.affine_transform``."""
     matrix, n = array_of(matrix), x.ndim
-    grid = _grid(x.shape if output_shape is None else output_shape)
+    grid = np.indices(x.shape if output_shape is None else tuple(output_shape), float)
     if matrix.ndim == 2 and matrix.shape[1] == n + 1:
         matrix, offset = matrix[:n, :n], matrix[:n, n]
     offsets = [offset] * n if np.ndim(offset) == 0 else [offset[i] for i in range(n)]
-    at = [
-        matrix[i] * grid[i] + offsets[i]
-        if matrix.ndim == 1
-        else _added(offsets[i], matrix[i], grid)
-        for i in range(n)
-    ]
+    if matrix.ndim == 1:
+        at = [matrix[i] * grid[i] + offsets[i] for i in range(n)]
+    else:  # one product after the other, as SciPy does, for the same last digit
+        at = [sum(map(operator.mul, matrix[i], grid), start=offsets[i]) for i in range(n)]
     return _interpolated(x, at, order, mode, cval, prefilter)
 
 
@@ -281,7 +269,7 @@ def zoom(
     scale = [
         (n - less) / (m - less) if m > less else 1.0 for n, m in zip(x.shape, shape, strict=True)
     ]
-    at = [(i + half) * s - half for i, s in zip(_grid(shape), scale, strict=True)]
+    at = [(i + half) * s - half for i, s in zip(np.indices(shape, float), scale, strict=True)]
     return _interpolated(x, at, order, mode, cval, prefilter)
 
 
@@ -393,6 +381,8 @@ FOLLOWED: dict[str, Any] = follow_all(
 
 _kernel: Any = private("_gaussian_kernel1d")  # SciPy's own, if no width is traced
 _float: Any = lambda x: array_of(x).astype(np.float64) if isinstance(x, Tracer) else float(x)
+
+
 instead_of(
     _kernel,
     lambda x, *how: (
@@ -455,13 +445,11 @@ def generic_gradient_magnitude(
         derivative(x, a, None, m, cval, *extra_arguments, **options)
         for a, m in zip(axes, _each(mode, len(axes)), strict=True)
     ]
-    return (
-        x  # as in SciPy without axes, in an image that is a number too
-        if not parts
-        else v.sqrt(sum(y * y for y in parts))  # SciPy squares complex numbers, not their sizes
-        if kind_of(parts[0]) == "complex"
-        else v.vector_norm(v.stack(*parts), axis=0)
-    )
+    if not parts:  # without axes; in an image that is a number, too
+        return x
+    if kind_of(parts[0]) == "complex":  # SciPy squares complex numbers, not their sizes
+        return v.sqrt(sum(y * y for y in parts))
+    return v.vector_norm(v.stack(*parts), axis=0)
 
 
 @stands_for(native.geometric_transform)

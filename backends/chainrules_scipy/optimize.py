@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import scipy.optimize as native
 
+from chainrules_kit import is_hosted
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import advise, default_engine, varies
+from chainrules_py.extend import advise, default_engine, namespace_of, varies
 from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
     array_of,
@@ -73,6 +74,10 @@ def settled(operation: Any, f: Any, x: Any, size: float) -> Any:
         return x
     # The start sets the scale of the check; by unequal parts, no usual Jacobian maps it to 0.
     start = 0.0 * x + (size * np.cos(np.arange(np.size(x))).reshape(np.shape(x))).tolist()
+    y = f(x)
+    if is_hosted(y):
+        x = namespace_of(type(y)).asarray(x)
+        f(0.0 * y + x)  # raises here, and not in the pull, if f computes with NumPy
     return operation(f, start, solver=lambda *_: x, tol=NEAR)
 
 
@@ -477,18 +482,15 @@ def least_squares(
     if varies((low, high)) or np.any(np.isfinite(low)) or np.any(np.isfinite(high)):
         low, high = (v.broadcast_to(array_of(end), shape=start.shape) for end in (low, high))
         held = Constraints((), (low, high))
+    slope = of_values(functools.partial(jac, **kwargs), args) if callable(jac) else jac
     found = NATIVE.least_squares(
         of_numbers(residuals),
         start,
-        of_values(lambda x, *args: jac(x, *args, **kwargs), args) if callable(jac) else jac,
+        slope,
         (-np.inf, np.inf) if held is None else tuple(map(readable, held.bounds)),
         method,
         *(t if t is None else min(readable(t), 1e-12) for t in (ftol, xtol, gtol)),
-        **plainly(
-            options
-            | ({} if x_scale is None else {"x_scale": x_scale})
-            | {"loss": loss, "f_scale": f_scale}
-        ),
+        **plainly(options | {"x_scale": x_scale, "loss": loss, "f_scale": f_scale}),
     )
     x = located(cost, found.x, held, size=np.max(np.abs(start), initial=0.01))
     more = _slopes(cost, x, found)
@@ -508,8 +510,13 @@ def curve_fit(
     **options: Any,
 ) -> Any:
     """Fit the parameters of a function to data."""
-    if rest := {k for k, value in options.items() if value is not None} - _SEARCHED:
-        reject(f"curve_fit with {sorted(rest)} is not for traced values", UnsupportedKeywordError)
+    rest = {k for k, value in options.items() if value is not None} - _SEARCHED
+    if rest:
+        reject(
+            f"curve_fit with {sorted(rest)} is not for traced values; least_squares has loss, "
+            "f_scale and its other options: write least_squares(lambda p: f(x, *p) - y, p0, ...)",
+            UnsupportedKeywordError,
+        )
     bounds = options.get("bounds", (-np.inf, np.inf))
     limits = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     if p0 is None:
@@ -522,6 +529,11 @@ def curve_fit(
     y, is_data = array_of(ydata), isinstance(xdata, (list, tuple, np.ndarray))
     xdata = array_of(xdata) if is_data else xdata  # SciPy converts these to floats
     errors = None if sigma is None else array_of(sigma)
+    if options.get("nan_policy") == "omit":
+        known = np.atleast_2d(readable(array_of(xdata)))
+        kept = np.flatnonzero(~(np.isnan(readable(y)) | np.isnan(known).any(axis=0)))
+        xdata, y = array_of(xdata)[..., kept], y[kept]
+        errors = errors if errors is None else errors[np.ix_(*[kept] * errors.ndim)]
 
     factor = None if errors is None or errors.ndim < 2 else v.cholesky(errors)
 
@@ -682,7 +694,13 @@ def linprog(
     """Solve a linear program: the solution is a corner, which moves with its constraints."""
     if integrality is not None and np.any(integrality):
         reject("solutions in integers jump, and have no derivative")
+    if not method.startswith("highs"):
+        reject(
+            f"linprog(method={method!r}) has no derivative here; leave it out",
+            UnsupportedKeywordError,
+        )
     c = array_of(c)
+    A_ub, A_eq = (x.toarray() if hasattr(x, "toarray") else x for x in (A_ub, A_eq))
     given: Any = [None if x is None else array_of(x) for x in (A_ub, b_ub, A_eq, b_eq)]
     given[1::2] = [None if x is None else v.reshape(x, shape=(-1,)) for x in given[1::2]]
     above, limits, equal, sums = given

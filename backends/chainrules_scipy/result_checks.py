@@ -14,6 +14,7 @@ from chainrules_py import NotDifferentiableError, UnsupportedKeywordError, primi
 from chainrules_py import ops as v
 from chainrules_py.extend import (
     Tracer,
+    beside,
     flatten,
     inside,
     map_leaves,
@@ -141,7 +142,9 @@ def answer(name: str, found: Any, /, **stated: Any) -> Any:
     6.0
     """
     of = [x for x in stated.values() if varies(x)]
-    plain: Any = (lambda at, x: unstated(f"{name}{at}", x, of)) if of else (lambda _, x: x)
+    # For other engines, NumPy computes plain values before it differentiates.
+    lacks = of or beside() is np
+    plain: Any = (lambda at, x: unstated(f"{name}{at}", x, of)) if lacks else (lambda _, x: x)
     return (
         tuple([stated.get(f"_{i}", plain(f"[{i}]", x)) for i, x in enumerate(found)])
         if isinstance(found, tuple)

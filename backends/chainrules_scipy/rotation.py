@@ -12,7 +12,7 @@ import chainrules_scipy.interpolate  # noqa: F401  # pyright: ignore[reportUnuse
 from chainrules_py import ignore_derivatives
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer
-from chainrules_scipy._private import private, text
+from chainrules_scipy._private import private
 from chainrules_scipy.composites_and_operand_conversions import array_of, readable, reject
 from chainrules_scipy.installation import place_method
 from chainrules_scipy.source_copies import (
@@ -30,7 +30,7 @@ def _followed(cls: type, name: str, turns: str, *methods: str) -> Any:
     SciPy has no slope in the exponent of a power at 0, 1 and -1, where it copies or inverts: here
     the vectors ``turns`` are multiplied by it.
     """
-    module = text(name)
+    module = private(name)
     if module is None:
         return cls
 

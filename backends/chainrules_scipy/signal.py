@@ -30,6 +30,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     attribute,
     constant,
     of_precision,
+    one_of,
     operations,
     readable,
     refused,
@@ -393,8 +394,7 @@ def bilinear(b: Any, a: Any, fs: Any = 1.0) -> Any:
 
 def _cut(full: Any, mode: str, x: tuple[int, ...], k: tuple[int, ...], axes: Any) -> Any:
     """Take the part of a full convolution that a mode selects."""
-    if mode not in ("full", "same", "valid"):
-        reject(f"mode is {mode!r}, and has to be 'full', 'same' or 'valid'", ValueError)
+    one_of("mode", mode, ("full", "same", "valid"))
     if mode == "full":
         return full
     index = [slice(None)] * full.ndim
@@ -462,8 +462,7 @@ _BOUNDARIES = {
 def _in_the_plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
     """Convolve matrices, of which the first one extends beyond its edges."""
     x, k = array_of(in1), array_of(in2)
-    if boundary not in _BOUNDARIES:
-        reject(f"boundary is {boundary!r}, and has to be 'fill', 'wrap' or 'symm'", ValueError)
+    one_of("boundary", boundary, _BOUNDARIES)
     boundary = _BOUNDARIES[boundary]
     if mode == "valid" or (boundary == "constant" and not varies(fillvalue) and fillvalue == 0):
         return convolved(x, k, mode)
@@ -557,8 +556,8 @@ def tapped(c: Any, x: Any) -> Any:
 @stands_for(native.lfilter)
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter along an axis: Σ_k a_k y_{n - k} = Σ_k b_k x_{n - k}."""
-    b, a, signal = array_of(b), array_of(a), moveaxis(array_of(x), axis, -1)
-    b, a = (v.reshape(c, shape=(-1,)) for c in (b, a))
+    b, a = (v.reshape(array_of(c), shape=(-1,)) for c in (b, a))
+    signal = moveaxis(array_of(x), axis, -1)
     first = a[:1]
     if not readable(first).all():
         reject("the first coefficient of a filter, a[0], is 0", ValueError)

@@ -24,6 +24,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     array_of,
     plainly,
     readable,
+    reject,
     stands_for,
 )
 from chainrules_scipy.host_computation import in_our_words, run
@@ -84,11 +85,8 @@ def _array(x: Any, dtype: Any = None, *_: Any, copy: Any = True, ndmin: int = 0,
     y = array_of(x, floating=False)
     y = y.copy() if copy else y
     y = y if y.ndim else v.reshape(y[None], shape=())  # an array in place of a number
-    y = (
-        y
-        if dtype is None or y.dtype == dtype or np.dtype(dtype).kind not in "fc"
-        else v.astype(y, dtype=np.dtype(dtype))
-    )
+    if dtype is not None and y.dtype != dtype and np.dtype(dtype).kind in "fc":
+        y = v.astype(y, dtype=np.dtype(dtype))
     return y if y.ndim >= ndmin else y.reshape((1,) * (ndmin - y.ndim) + y.shape)
 
 
@@ -105,13 +103,11 @@ def _made(native: Callable[..., Any]) -> Callable[..., Any]:
             *map(readable, args), **{k: readable(x) for k, x in options.items() if k != "device"}
         )
         model = getattr(_state, "model", None)
-        return (
-            y
-            if model is None or y.dtype.kind not in "fc"
-            else np.zeros(y.shape, y.dtype, like=model) + y
-            if y.ndim
-            else v.reshape(np.zeros(1, y.dtype, like=model) + y, shape=())  # a sum is a number
-        )
+        if model is None or y.dtype.kind not in "fc":
+            return y
+        # A sum without axes would be a number.
+        like = np.zeros(y.shape or 1, y.dtype, like=model) + y
+        return like if y.ndim else v.reshape(like, shape=())
 
     return made
 
@@ -125,6 +121,13 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
     )
     written = y.dtype.kind in "fc" and next(traced((y, fill_value)), None) is not None
     return y + fill_value if written else np.full(shape, fill_value, dtype)
+
+
+def _masked(x: Any) -> Any:
+    """Mask NaN, by which some functions leave them out; a masked array holds plain numbers."""
+    if next(traced(x), None) is not None:
+        reject("nan_policy='omit' has no derivative here: leave it out, and write x[~np.isnan(x)]")
+    return np.ma.masked_invalid(x)
 
 
 def _divided(x: Any, y: Any, /, out: Any = None, where: Any = True) -> Any:
@@ -273,6 +276,7 @@ INSTEAD: dict[Any, Any] = {
         x if next(traced(how), None) is None else x + _made(np.zeros)((), x.dtype), *widths, **how
     ),
     np.divide: _divided,
+    np.ma.masked_invalid: _masked,
     np.full: _full,
     np.clip: lambda x, /, min=None, max=None, **_: np.clip(x, min, max),  # noqa: A006 - their names
     np.broadcast_to: lambda x, shape, **_: np.broadcast_to(x, shape),
@@ -476,6 +480,17 @@ def _plainly(made: Any, /, *_: Any, **__: Any) -> Any:
     return object.__new__(made.make if isinstance(made, _Class) else made)
 
 
+def register_result(cls: Any, to: Any = None) -> None:
+    """Register a class of named tuples with further attributes, rebuilt as its own or another."""
+
+    def rebuilt(x: Any, values: Any) -> Any:
+        new: Any = tuple.__new__(to or type(x), values[: len(x)])
+        vars(new).update(zip(vars(x), values[len(x) :], strict=True))
+        return new
+
+    register_structure(cls, lambda x: [*enumerate(x), *vars(x).items()], rebuilt, hollow=True)
+
+
 @functools.cache
 def _result(cls: Any) -> _Class:
     """Return a class of results that compute an interval later, from traced values too.
@@ -487,13 +502,7 @@ def _result(cls: Any) -> _Class:
         for name in ("__init__", "confidence_interval")
     }
     made = type(cls.__name__, (cls,), methods | {"__module__": cls.__module__})
-
-    def rebuilt(x: Any, values: Any) -> Any:
-        new: Any = tuple.__new__(cls, values[: len(x)])
-        vars(new).update(zip(vars(x), values[len(x) :], strict=True))
-        return new
-
-    register_structure(made, lambda x: [*enumerate(x), *vars(x).items()], rebuilt, hollow=True)
+    register_result(made, cls)
     return _Class(
         lambda x: isinstance(x, cls),
         lambda *xs, **how: (cls if next(traced((xs, how)), None) is None else made)(*xs, **how),
@@ -556,11 +565,11 @@ class _Names(dict[str, Any]):
         return self.copies[function]
 
 
-_known: dict[tuple[int, tuple[tuple[str, Any], ...]], _Names] = {}
+_known: dict[tuple[int, tuple[tuple[str, int], ...]], _Names] = {}
 
 
 def _names(theirs: dict[str, Any], **instead: Any) -> _Names:
-    key = id(theirs), tuple(sorted(instead.items(), key=lambda item: item[0]))
+    key = id(theirs), tuple(sorted([(name, id(x)) for name, x in instead.items()]))
     return _known.setdefault(key, _Names(theirs, instead)) if key not in _known else _known[key]
 
 

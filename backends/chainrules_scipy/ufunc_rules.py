@@ -811,12 +811,8 @@ def nctdtr(df: Any, nc: Any, t: Any) -> Any:
         _terms(0.5 * readable(c) ** 2),
     )
     even = _poisson(j, m) * v.betainc(j + 0.5 + 0 * at, 0.5 * d + 0 * j, at + 0 * j)
-    odd = (
-        c
-        / math.sqrt(2)
-        * _poisson(j, m, 0.5)
-        * v.betainc(j + 1.0 + 0 * at, 0.5 * d + 0 * j, at + 0 * j)
-    )
+    odd = c / math.sqrt(2) * _poisson(j, m, 0.5)
+    odd = odd * v.betainc(j + 1.0 + 0 * at, 0.5 * d + 0 * j, at + 0 * j)
     right = v.squeeze(v.ndtr(-c), axis=-1) + 0.5 * v.sum(even + odd, axis=-1)
     return anchored(known, v.where(left[..., 0], -right, right) + there)
 

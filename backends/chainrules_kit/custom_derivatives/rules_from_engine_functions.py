@@ -382,13 +382,10 @@ class ImportedRule:
             entries: dict[int, Any] = {
                 **dict.fromkeys(range(len(leaves)), NoTangent()),
                 **static[0],
+                **dict.fromkeys(places, ZeroTangent()),
             }
-            if places:
-                entries |= (
-                    self._pulled(given, places, leaves, bars, static, options)
-                    if bars
-                    else dict.fromkeys(places, ZeroTangent())
-                )
+            if places and bars:
+                entries |= self._pulled(given, places, leaves, bars, static, options)
 
             @functools.cache
             def in_reals() -> list[Any]:

@@ -20,7 +20,7 @@ _AT_ONCE = 2**22
 def getitem_standard(x: Array, *arrays: Any, index: v.Index) -> Any:
     """Index x by means of the standard: explicit bounds, and one array."""
     there: Any = x
-    if any(map(_is_flag, index)) or _are_masks(arrays):
+    if any(type(e) is tuple and e[0] is bool for e in index) or "bool" in map(kind_of, arrays):
         return there[index.join(arrays)]
     entries = _entries(index, x.ndim)
     if not arrays:
@@ -37,14 +37,6 @@ def getitem_standard(x: Array, *arrays: Any, index: v.Index) -> Any:
     places = v.where(v.less(places, 0), v.add(places, n), places)  # the standard counts from 0
     y = v.take(y, v.reshape(places, shape=(-1,)), axis=axis)
     return v.reshape(y, shape=(*y.shape[:axis], *places.shape, *y.shape[axis + 1 :]))
-
-
-def _is_flag(e: Any) -> bool:
-    return type(e) is tuple and e[0] is bool
-
-
-def _are_masks(arrays: tuple[Any, ...]) -> bool:
-    return any([kind_of(a) == "bool" for a in arrays])
 
 
 def _entries(index: Any, ndim: int) -> list[Any]:
@@ -85,18 +77,14 @@ def _values(y: Any, like: Any, shape: tuple[int, ...]) -> Any:
     return v.reshape(v.broadcast_to(y, shape=shape), shape=(-1,))
 
 
-def _chunks(n: int, width: int) -> list[slice]:
-    length = max(1, _AT_ONCE // max(1, width))
-    return [slice(start, min(n, start + length)) for start in range(0, n, length)]
-
-
 def _by_target(x: Any, places: Any, reduce: Any) -> Any:
     """For each element of x return ``reduce(hits)`` over the positions equal to it."""
     n = math.prod(x.shape)
     targets = v.arange_like(x, stop=n)
+    length = max(1, _AT_ONCE // max(1, places.shape[0]))
     found = []
-    for part in _chunks(n, places.shape[0]):
-        mine = v.reshape(v.index(targets, part), shape=(-1, 1))
+    for start in range(0, n, length):
+        mine = v.reshape(v.index(targets, slice(start, min(n, start + length))), shape=(-1, 1))
         found.append(reduce(v.equal(mine, places)))
     return v.concat(*found, axis=0) if len(found) != 1 else found[0]
 

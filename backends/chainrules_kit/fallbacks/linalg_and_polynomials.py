@@ -155,16 +155,13 @@ def lstsq_standard(x1: Array, x2: Array, *, rcond: float | None = None) -> Any:
 @v.polyval.fallback
 def polyval_standard(p: Array, x: Any) -> Any:
     """Evaluate by Horner's scheme."""
-    y: Any = v.zeros_like(x) if type_info(type(x)).is_array else v.full_like(p, shape=(), fill=0)
-    y = v.astype(y, dtype=_common(p, x)) if hasattr(y, "dtype") else y
+    of_array = type_info(type(x)).is_array
+    dtype = namespace(p).result_type(p, x) if of_array else p.dtype
+    y: Any = v.zeros_like(x) if of_array else v.full_like(p, shape=(), fill=0)
+    y = v.astype(y, dtype=dtype) if hasattr(y, "dtype") else y
     for i in range(p.shape[0]):
         y = y * x + v.index(p, i)
     return y
-
-
-def _common(p: Any, x: Any) -> Any:
-    xp = namespace(p)
-    return xp.result_type(p, x) if type_info(type(x)).is_array else p.dtype
 
 
 @v.roots.fallback

@@ -79,7 +79,7 @@ class Coordinates:
             if kind_of(x) == "complex":
                 imaginary, start = self._cut(flat, start, x)
                 part = part + 1j * imaginary
-            found.append(part if not hasattr(x, "dtype") else v.astype(part, dtype=x.dtype))
+            found.append(v.astype(part, dtype=x.dtype) if hasattr(x, "dtype") else part)
         return found
 
     def _cut(self, flat: Flat, start: int, x: Any) -> tuple[Any, int]:
@@ -119,7 +119,8 @@ class Coordinates:
         if not unknowns(columns):
             return rhs
         matrix, own = _matrix(columns), rhs.dtype
-        if (dtype := _solvable(own)) is not own:
+        dtype = _solvable(own)
+        if dtype is not own:
             found = self.solve(v.astype(matrix, dtype=dtype), v.astype(rhs, dtype=dtype))
             return v.astype(found, dtype=own)
         # Scale equations and unknowns: only then is the condition number meaningful.
@@ -157,7 +158,9 @@ def falls(columns: Any) -> bool:
     that may be 0 up to rounding are not negative.
     """
     matrix = _matrix(columns)
-    if (dtype := _solvable(own := matrix.dtype)) is not own:
+    own = matrix.dtype
+    dtype = _solvable(own)
+    if dtype is not own:
         matrix = v.astype(matrix, dtype=dtype)
     eps = eps_of([matrix])
     diagonal = v.abs(v.diagonal(matrix))

@@ -156,7 +156,9 @@ class Integration:
         while t != b:
             # The last two steps have equal length, so that none is vanishingly short.
             rest = abs(b - t)
-            length = rest if h >= 0.999 * rest else min(h, 0.5 * rest) if 2 * h > rest else h
+            length = min(h, 0.5 * rest) if 2 * h > rest else h
+            if h >= 0.999 * rest:
+                length = rest
             if length <= 16 * 2.0**-52 * abs(t) or self.left <= 0 or not math.isfinite(length):
                 raise ConvergenceError(self._stuck(t, length))
             self.left -= 1

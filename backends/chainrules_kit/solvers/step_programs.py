@@ -138,8 +138,9 @@ def program_of(
         little for the test, because zeros would hide the factors of a product.
     """
     own = Tree(f).leaves
-    if not all([kind_of(x) == "real" and _is_numpys(x) for x in (*own, *Tree(operands).leaves)]):
-        return None
+    for x in (*own, *Tree(operands).leaves):
+        if kind_of(x) != "real" or not (type(x) is float or type(x).__module__ == "numpy"):
+            return None
     if (own and not isinstance(f, Closure)) or (compiler := default_compiler()) is None:
         return None
     kind = call, about, _Same(getattr(inner := getattr(f, "template", f), "__code__", inner))
@@ -210,7 +211,3 @@ def _functions_in(f: Any, deep: int = _DEEP) -> list[Any]:
 
 def _around(call: Any, f: Any, captured: Any, *operands: Any) -> Any:
     return call(f.around(captured) if isinstance(f, Closure) else f, *operands)
-
-
-def _is_numpys(x: Any) -> bool:
-    return type(x) is float or type(x).__module__ == "numpy"

@@ -16,8 +16,9 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import linalg as native
 
-from chainrules_py import UnsupportedKeywordError
+from chainrules_py import ConvergenceError, UnsupportedKeywordError
 from chainrules_py import ops as v
+from chainrules_py.extend import varies
 from chainrules_scipy.composites_and_operand_conversions import (
     adjoint,
     anchored,
@@ -32,13 +33,17 @@ from chainrules_scipy.composites_and_operand_conversions import (
     reject,
 )
 from chainrules_scipy.installation import is_traced, place, place_constructor, place_method
+from chainrules_scipy.linalg import lu
 from chainrules_scipy.result_checks import answer
 from chainrules_scipy.sparse.patterns_and_products import sparse_solve
-from chainrules_scipy.sparse.traced_sparse import TracedSparse, traced_of
+from chainrules_scipy.sparse.traced_sparse import TracedSparse, moved, traced_of
 
 # SciPy's functions as of now: ours may replace them later, and would call themselves.
 NATIVE: Any = types.SimpleNamespace(**vars(native))
 _DENSE = 2000
+# How far an iterative solver may stop from the solution, relative to it: with SciPy's default
+# tolerances the distance is 1e-3 where the condition number is some thousands.
+_NEAR = 1e-3
 
 
 def _plain(a: Any) -> Any:
@@ -85,12 +90,10 @@ def spsolve(A: Any, b: Any, *_: Any, **__: Any) -> Any:
     if a.shape[0] != a.shape[1] or b.shape[0] != a.shape[0]:
         reject(f"spsolve of arrays of shapes {a.shape} and {b.shape}", ValueError)
     data = array_of(a.elements)
-    both = (
-        (data, b)
-        if data.dtype == b.dtype
-        else [of_precision(x, np.result_type(data.dtype, b.dtype)) for x in (data, b)]  # as SciPy
-    )
-    return sparse_solve(*both, pattern=a.pattern)
+    if data.dtype != b.dtype:
+        dtype = np.result_type(data.dtype, b.dtype)  # as SciPy
+        data, b = of_precision(data, dtype), of_precision(b, dtype)
+    return sparse_solve(data, b, pattern=a.pattern)
 
 
 def _least_squares(A: Any, b: Any, damp: float = 0.0, *_: Any, x0: Any = None, **__: Any) -> Any:
@@ -112,6 +115,15 @@ def _approached(name: str, exact: Callable[..., Any]) -> Callable[..., Any]:
         found = theirs(
             _plain(A), *map(readable, (b, *args)), **{k: readable(x) for k, x in options.items()}
         )
+        solution = readable(moving)
+        apart = np.linalg.norm(found[0] - solution)
+        if varies(moving) and not apart <= _NEAR * np.linalg.norm(solution):
+            reject(
+                f"{name} stopped {apart:.1e} from the solution of norm "
+                f"{np.linalg.norm(solution):.1e}, whose derivative this is: lower its tolerance "
+                "or raise its limit of iterations",
+                ConvergenceError,
+            )
         return answer(f"{name}(...)", found, _0=anchored(found[0], moving))
 
     return place(theirs, function)
@@ -144,7 +156,19 @@ class Factors:
         self.a, self.found = a, found
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("L", "U") and isinstance(self.a, TracedSparse):
+            return self._triangle(name)
         return getattr(self.found, name)
+
+    def _triangle(self, name: str) -> Any:
+        """Compute L or U: L⁻¹ A U⁻¹ of known ones is I, whose own factors vary without pivots."""
+        lower, upper = self.found.L.toarray(), self.found.U.toarray()
+        a = _dense(self.a)[np.argsort(self.found.perm_r)][:, np.argsort(self.found.perm_c)]
+        flipped = v.solve_triangular(upper.T, v.matrix_transpose(v.solve_triangular(lower, a)))
+        near = anchored(np.eye(len(lower)), v.matrix_transpose(flipped))
+        _, left, right = lu(near)
+        factor = lower @ left if name == "L" else right @ upper
+        return moved(sparse.csc_array, factor)
 
     def solve(self, rhs: Any, trans: str = "N") -> Any:
         """Solve a system with the matrix, its transpose or its adjoint."""

@@ -124,12 +124,9 @@ class Pattern:
     def solved(self, data: Any, b: Any) -> Any:
         """Solve A x = b; the factors are cached, and serve the transposed system as well."""
         for pattern, trans in ((self, "N"), (self.T, "T")):
-            if (
-                (known := pattern.factored) is not None
-                and known[0].dtype == data.dtype
-                and np.array_equal(known[0], data)
-            ):
-                return _solve(known[1], b, trans)
+            known, factors = pattern.factored or (None, None)
+            if known is not None and known.dtype == data.dtype and np.array_equal(known, data):
+                return _solve(factors, b, trans)
         factors = splu(self.operator(data).tocsc(copy=True))  # SciPy sorts its indices in place
         self.factored = data.copy(), factors  # a copy, as the caller may write to data
         return _solve(factors, b, "N")

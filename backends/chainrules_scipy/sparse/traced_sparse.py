@@ -155,7 +155,7 @@ class TracedSparse(TracedElements):
 
     def conj(self, copy: bool = True) -> TracedSparse:
         """Conjugate each element."""
-        return self._with(v.copy(v.conj(self.elements)) if copy else v.conj(self.elements))
+        return self._with(v.copy(v.conj(self.elements)))
 
     conjugate = conj
 
@@ -379,8 +379,8 @@ def _found(pattern: Pattern, rows: Any, columns: Any) -> Any:
 def onto(y: Any, rows: Any, columns: Any, data: Any, drops: bool = True) -> TracedSparse:
     """Add numbers up at their rows and columns, in the pattern of a SciPy array."""
     pattern = pattern_of(y)
-    places, shape = (_found(pattern, rows, columns),), (len(pattern.rows_columns[0]),)
-    return TracedSparse(added_up(data, places, shape), pattern, drops)
+    places = (_found(pattern, rows, columns),)
+    return TracedSparse(added_up(data, places, pattern.rows_columns[0].shape), pattern, drops)
 
 
 def once(a: TracedSparse) -> TracedSparse:

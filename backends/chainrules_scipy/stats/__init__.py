@@ -86,8 +86,8 @@ class Distribution:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # which Python asks a copy for, before it has attributes
             raise AttributeError(name)
-        if function := _of(self.native).get(name):
-            return functools.partial(function, self.native)
+        if name in _of(self.native):
+            return functools.partial(_of(self.native)[name], self.native)
         return getattr(self.native, name)
 
     def __call__(self, *args: Any, **options: Any) -> Frozen:
@@ -133,11 +133,9 @@ def _of(native: Any) -> dict[str, Any]:
 def _by_its_name(line: Any) -> str:
     """Return a line with the import of the distribution whose method is called."""
     name = (line.owner() or "_").partition("(")[0].rpartition(".")[2]
-    return (
-        f"use {name} after 'from chainrules_scipy.stats import {name}'"
-        if hasattr(getattr(scipy.stats, name, None), "_parse_args")
-        else f"use {line.with_constant()}, which is a constant"
-    )
+    if hasattr(getattr(scipy.stats, name, None), "_parse_args"):
+        return f"use {name} after 'from chainrules_scipy.stats import {name}'"
+    return "call chainrules_scipy.install() first, after 'import chainrules_scipy'"
 
 
 for _cls, _functions in (

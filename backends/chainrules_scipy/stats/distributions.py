@@ -151,8 +151,8 @@ def refuse(dist: Any, density: bool = True) -> None:
 def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
     """Compute the logarithm of the standardised density."""
     refuse(dist)
-    if own := LOG_DENSITIES.get(dist.name):
-        return own(z, *shapes)
+    if dist.name in LOG_DENSITIES:
+        return LOG_DENSITIES[dist.name](z, *shapes)
     if not (_is_own(dist, "_pdf") or _is_own(dist, "_logpdf")):
         reject(f"SciPy has the density of {dist.name} by differences, which have no derivative")
     has_log = _is_own(dist, "_logpdf")
@@ -236,11 +236,11 @@ logpdf, pdf = _density("logpdf", _log_density_at), _density("pdf", _density_at)
 def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
     """Compute a standardised distribution function, up to a constant."""
     refuse(dist, density=False)
-    if own := CUMULATIVE.get(dist.name):
-        return own(z, *shapes)
-    for name, sign in (("logcdf", 1), ("logsf", -1)):
-        if logarithm := LOG_CUMULATIVE.get(f"{dist.name}.{name}"):
-            return sign * by_logarithm(logarithm, False, z, *shapes)
+    if dist.name in CUMULATIVE:
+        return CUMULATIVE[dist.name](z, *shapes)
+    for name, sign in ((f"{dist.name}.logcdf", 1), (f"{dist.name}.logsf", -1)):
+        if name in LOG_CUMULATIVE:
+            return sign * by_logarithm(LOG_CUMULATIVE[name], False, z, *shapes)
     has_own = _is_own(dist, "_cdf")
     if dist.name in INTEGRATED or (_is_users(dist) and not has_own):
         return _integral(dist, z, *shapes)
@@ -353,6 +353,7 @@ def _quantile(name: str, probability: _Compute, sign: int) -> Any:
 
         steps = nested(call.x, call.loc, call.scale, *call.shapes).bit_length()
         ends = method_of(dist, "support", *call.shapes, call.loc, call.scale)
+
         compute = lambda x, low, high, *operands: chosen(
             (x == low) | (x == high), at_end, between, x, x == low, *operands
         )

@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 import warnings
-from collections.abc import Sequence
+from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +15,7 @@ import scipy.special as sc
 import scipy.stats as native
 from scipy.stats import contingency
 
-from chainrules_py import NotDifferentiableError, register_structure
+from chainrules_py import NotDifferentiableError
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, varies
 from chainrules_scipy._private import private
@@ -31,13 +31,13 @@ from chainrules_scipy.composites_and_operand_conversions import (
 )
 from chainrules_scipy.installation import choose, joined_call, taken_from
 from chainrules_scipy.source_copies import (
-    follow,
     follow_all,
     follow_class,
     followed,
     instead_of,
     numpy_with,
     of_followed,
+    register_result,
     with_shortcuts,
 )
 from chainrules_scipy.special import multigammaln
@@ -217,22 +217,12 @@ for _name, _methods in OF.items():
 # -------- statistics of samples of ``scipy.stats``: SciPy's own source is followed
 
 
-def _fields(x: Any) -> list[tuple[Any, Any]]:
-    return [*enumerate(x), *vars(x).items()]
-
-
-def _rebuilt(x: Any, values: Sequence[Any]) -> Any:
-    new = tuple.__new__(type(x), values[: len(x)])
-    vars(new).update(zip(vars(x), values[len(x) :], strict=True))
-    return new
-
-
 for _name in (
     *("AndersonResult", "KstestResult", "LinregressResult", "PearsonRResultBase"),
     *("SignificanceResult", "TtestResultBase"),
 ):
     if private(_name) is not None:  # a version of SciPy may lack it
-        register_structure(private(_name), _fields, _rebuilt, hollow=True)
+        register_result(private(_name))
 
 
 def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:
@@ -291,16 +281,29 @@ def _of_quantile(*given: Any) -> Any:
     return followed(private("_quantile_iv"))(*given)
 
 
-def _log_likelihood(x: Any, *, lmb: Any, axis: int = 0, keepdims: bool = False, **_: Any) -> Any:
+def _log_likelihood(x: Any, *, lmb: Any, axis: int = 0) -> Any:
     """Compute that of Yeo and Johnson: SciPy's source has no derivative where x is 0."""
     x = array_of(x)
     above = readable(x) >= 0
     logs = v.where(above, v.log1p(v.where(above, x, 0.0)), -v.log1p(v.where(above, 0.0, -x)))
-    spread = v.log(v.var(_power(x, lmb), axis=axis, keepdims=keepdims))
-    return (lmb - 1) * v.sum(logs, axis=axis, keepdims=keepdims) - x.shape[axis] / 2 * spread
+    spread = v.log(v.var(_power(x, lmb), axis=axis))
+    return (lmb - 1) * v.sum(logs, axis=axis) - x.shape[axis] / 2 * spread
 
 
-instead_of(private("_yeojohnson_llf"), _log_likelihood)
+def _log_likelihood_of_powers(x: Any, *, lmb: Any, axis: int = 0) -> Any:
+    """Compute that of Box and Cox: SciPy's source has another formula at the power 0."""
+    x = array_of(x)
+    logs = v.log(x)
+    # The variance of powers is computed around 1 and scaled by a power, which keeps its digits.
+    size = np.mean(readable(logs), axis=axis, keepdims=True)
+    spread = v.log(v.var(v.boxcox(x / np.exp(size), lmb), axis=axis))
+    spread = spread + 2 * lmb * np.squeeze(size, axis)
+    return (lmb - 1) * v.sum(logs, axis=axis) - x.shape[axis] / 2 * spread
+
+
+# SciPy's decorators leave out NaN before.
+instead_of(inspect.unwrap(private("_yeojohnson_llf")), _log_likelihood)
+instead_of(inspect.unwrap(private("_boxcox_llf")), _log_likelihood_of_powers)
 instead_of(sc.i0e, i0e)
 instead_of(sc.i1e, i1e)
 instead_of(private("_xp_var"), _variance)
@@ -309,19 +312,28 @@ instead_of(private("_quantile_iv"), _of_quantile)
 if private("_put_val_to_limits") is not None:
     instead_of(inspect.unwrap(native.tstd), functools.partial(_deviation, False))
     instead_of(inspect.unwrap(native.tsem), functools.partial(_deviation, True))
+instead_of(  # of the matrix of ``np.cov`` the elements are read one by one
+    inspect.unwrap(native.linregress),
+    followed(
+        inspect.unwrap(native.linregress),
+        np=numpy_with(cov=lambda *xs, **how: SimpleNamespace(flat=np.cov(*xs, **how).ravel())),
+    ),
+)
 with_shortcuts(native.iqr, private("_power_divergence") or native.power_divergence)
 FOLLOWED: dict[str, Any] = follow_all(
     native,
-    *("alexandergovern", "bartlett", "boxcox", "chisquare"),
+    *("alexandergovern", "bartlett", "boxcox", "boxcox_llf", "chisquare"),
     *("circmean", "circstd", "circvar", "combine_pvalues", "cramervonmises", "describe"),
     *("differential_entropy", "directional_stats", "entropy", "f_oneway", "fligner", "gmean"),
-    *("gstd", "gzscore", "hmean", "iqr", "jarque_bera", "kendalltau", "kstat", "kstatvar"),
+    *("gstd", "gzscore", "hmean", "iqr", "jarque_bera", "kendalltau", "ks_2samp", "kstat"),
     *(
         "boxcox_normmax",
         "yeojohnson_normmax",
+        "kstatvar",
         "kurtosis",
         "kurtosistest",
         "levene",
+        "linregress",
         "lmoment",
         "median_abs_deviation",
         "mode",
@@ -345,7 +357,7 @@ FOLLOWED: dict[str, Any] = follow_all(
 FOLLOWED |= follow_all(contingency, "chi2_contingency") | {
     name: constant(getattr(native, name))
     for name in (
-        *("ansari", "brunnermunzel", "friedmanchisquare", "kruskal", "ks_2samp", "mannwhitneyu"),
+        *("ansari", "brunnermunzel", "friedmanchisquare", "kruskal", "mannwhitneyu"),
         *("median_test", "percentileofscore", "ranksums", "somersd", "weightedtau", "wilcoxon"),
         *("bws_test", "cramervonmises_2samp", "page_trend_test"),
     )
@@ -363,52 +375,24 @@ def pmean(a: Any, p: Any, **how: Any) -> Any:
     return _pmean(a, p, **how)
 
 
-@stands_for(native.boxcox_llf)
-def boxcox_llf(
-    lmb: Any, data: Any, *, axis: int = 0, keepdims: bool = False, nan_policy: str = "propagate"
-) -> Any:
-    """Compute a log-likelihood: as ``scipy.stats.boxcox_llf``, also at the power 0."""
-    x = array_of(data)
-    logs = v.log(x)
-    # The variance of powers is computed around 1 and scaled by a power, which keeps its digits.
-    size = np.mean(readable(logs), axis=axis, keepdims=True)
-    spread = v.log(v.var(v.boxcox(x / np.exp(size), lmb), axis=axis, keepdims=keepdims))
-    spread = spread + 2 * lmb * (size if keepdims else np.squeeze(size, axis))
-    return (lmb - 1) * v.sum(logs, axis=axis, keepdims=keepdims) - x.shape[axis] / 2 * spread
+FOLLOWED["pmean"] = pmean
 
 
-FOLLOWED |= {
-    "pmean": pmean,
-    "boxcox_llf": boxcox_llf,
-    "linregress": follow(  # of the matrix of ``np.cov`` the elements are read one by one
-        native.linregress,
-        np=numpy_with(cov=lambda *xs, **how: SimpleNamespace(flat=np.cov(*xs, **how).ravel())),
-    ),
-}
-
-
-class _Kernel:
-    """Sums of Gaussian kernels, as in SciPy's compiled loops."""
-
-    def __init__(self, is_log: bool) -> None:
-        self.is_log = is_log
-
-    def __getitem__(self, _: Any) -> Any:
-        return self
-
-    def __call__(self, points: Any, weights: Any, at: Any, factor: Any, _: Any) -> Any:
-        white = [v.solve_triangular(factor, array_of(x).T).T for x in (points, at)]
-        apart = np.sum((white[1][:, None] - white[0]) ** 2, axis=-1)
-        scale = np.sum(np.log(np.diag(factor))) + 0.5 * factor.shape[0] * np.log(2 * np.pi)
-        logs = v.logsumexp(np.log(weights[:, 0]) - 0.5 * apart, axis=1) - scale
-        return (logs if self.is_log else np.exp(logs))[:, None]
+def _log_kernels(points: Any, weights: Any, at: Any, factor: Any, _: Any) -> Any:
+    """Compute the logarithm of a sum of Gaussian kernels, as SciPy's compiled loop."""
+    white = [v.solve_triangular(factor, array_of(x).T).T for x in (points, at)]
+    apart = np.sum((white[1][:, None] - white[0]) ** 2, axis=-1)
+    scale = np.sum(np.log(np.diag(factor))) + 0.5 * factor.shape[0] * np.log(2 * np.pi)
+    logs = v.logsumexp(np.log(weights[:, 0]) - 0.5 * apart, axis=1) - scale
+    return logs[:, None]
 
 
 gaussian_kde = follow_class(
     native.gaussian_kde,
     *("evaluate", "__call__", "pdf", "logpdf", "integrate_box_1d", "integrate_gaussian"),
-    gaussian_kernel_estimate=_Kernel(False),
-    gaussian_kernel_estimate_log=_Kernel(True),
+    # SciPy indexes its loops by the precision.
+    gaussian_kernel_estimate=defaultdict(lambda: lambda *xs: np.exp(_log_kernels(*xs))),
+    gaussian_kernel_estimate_log=defaultdict(lambda: _log_kernels),
     _get_output_dtype=lambda *_: (None, None),
 )
 advise(native.gaussian_kde.__init__, taken_from(native.gaussian_kde))

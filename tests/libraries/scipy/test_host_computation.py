@@ -184,6 +184,155 @@ def test_results_that_are_no_arrays_are_refused() -> None:
             scipy.stats.multivariate_normal(cov=y[0] * torch.eye(2)).logpdf(np.ones(2))
 
 
+def _gradient(f: Any, x: Any, library: str, compiles: bool = True) -> Any:
+    """Return the gradient that a library computes under SciPy's names."""
+    importlib.import_module(LIBRARIES[library])
+    with chainrules_scipy.install():
+        if library == "torch":
+            torch: Any = importlib.import_module("torch")
+            t = torch.tensor(x, requires_grad=True)
+            return torch.autograd.grad(f(t), t)[0].numpy()
+        jax: Any = importlib.import_module("jax")
+        with jax.enable_x64(True):
+            at = jax.numpy.asarray(x)
+            slope = np.asarray(jax.grad(f)(at))
+            if compiles:
+                np.testing.assert_allclose(jax.jit(jax.grad(f))(at), slope, 1e-9)
+            return slope
+
+
+COVARIANCE = np.array([[2.0, 0.5], [0.5, 1.0]])
+OBJECTS = {
+    **{
+        name: ((2.0, 1.5), lambda d, p, name=name: getattr(d.gamma, name)(p[0], scale=p[1]))
+        for name in ("mean", "var", "std", "entropy", "median")
+    },
+    "stats": ((2.0, 1.5), lambda d, p: d.gamma.stats(p[0], scale=p[1])[1]),
+    "ppf": ((2.0, 1.5), lambda d, p: d.gamma.ppf(0.3, p[0], scale=p[1])),
+    "isf": ((2.0, 1.5), lambda d, p: d.beta.isf(0.3, p[0], p[1])),
+    "entropy of counts": ((3.0, 0.4), lambda d, p: d.poisson.entropy(p[0])),
+    "multivariate_normal": (
+        COVARIANCE,
+        lambda d, c: d.multivariate_normal.logpdf([0.3, 1.0], [0.0, 0.0], c),
+    ),
+    "matrix_normal": (
+        COVARIANCE,
+        lambda d, c: d.matrix_normal.logpdf(np.eye(2), np.zeros((2, 2)), c, np.eye(2)),
+    ),
+    "invwishart": (COVARIANCE, lambda d, c: d.invwishart.logpdf(np.eye(2), 3.0, c)),
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", OBJECTS)
+def test_methods_of_objects_of_scipy(name: str, library: str) -> None:
+    """The objects are callable, and were taken for functions of the program."""
+    pytest.importorskip(library)
+    import scipy.stats
+
+    x, method = OBJECTS[name]
+    x, f = np.array(x), lambda x: method(scipy.stats, x)
+    size = 1e-6 * np.eye(x.size).reshape(-1, *x.shape)
+    slopes = [(f(x + t) - f(x - t)) / 2e-6 for t in size]
+    close = {"rtol": 1e-6, "atol": 1e-8}
+    # SciPy reads one triangle of a covariance, or half of each: symmetric steps are in both.
+    both = lambda y: y + y.T if y.ndim == 2 else y
+    found = _gradient(f, x, library)
+    np.testing.assert_allclose(both(found), both(np.reshape(slopes, x.shape)), **close)
+
+
+def _equations(x: Any, p: Any) -> Any:
+    return np.stack([x[0] ** 2 + p[0] * x[1] - 2.0, x[1] ** 3 - p[1] * x[0]])
+
+
+def _jacobian(x: Any, p: Any) -> Any:
+    return np.array([[2 * x[0], p[0]], [-p[1], 3 * x[1] ** 2]])
+
+
+def _least(x: Any, p: Any) -> Any:
+    return np.sum(_equations(x, p) ** 2) + np.sum(x**2)
+
+
+AT = [1.0, 1.0]
+SEARCHES: dict[str, Any] = {
+    "root": lambda o, p: o.root(_equations, AT, args=(p,)).x,
+    "root of a list": lambda o, p: o.root(lambda *xs: [*_equations(*xs)], AT, args=(p,)).x,
+    "root and slope": lambda o, p: o.root(_equations, AT, args=(p,), jac=_jacobian).x,
+    "fsolve": lambda o, p: o.fsolve(_equations, AT, args=(p,), full_output=True)[0],
+    "brentq": lambda o, p: (
+        o.brentq(lambda x, p: np.exp(x) * p[0] - p[1], -1.0, 2.0, args=(p,)) + 0.0 * p[:1]
+    ),
+    "minimize": lambda o, p: o.minimize(_least, AT, args=(p,), tol=1e-10).x,
+    "least_squares": lambda o, p: o.least_squares(_equations, AT, args=(p,)).x,
+    "linprog": lambda o, p: o.linprog(p, A_ub=[[-1.0, -1.0]], b_ub=[-1.0]).x * p,
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", SEARCHES)
+def test_searches_with_functions_that_compute_with_numpy(name: str, library: str) -> None:
+    pytest.importorskip(library)
+    import scipy.optimize
+
+    f = lambda p: SEARCHES[name](scipy.optimize, p).sum()
+    p = np.array([1.0, 2.0])
+    found = _gradient(f, p, library)
+    steps = [(f(p + t) - f(p - t)) / 2e-4 for t in 1e-4 * np.eye(2)]
+    np.testing.assert_allclose(found, steps, rtol=1e-5, atol=1e-6)
+
+
+def test_searches_in_forward_mode_and_twice() -> None:
+    torch: Any = pytest.importorskip("torch")
+    importlib.import_module("chainrules_torch")
+    import scipy.optimize
+
+    p, t = (torch.tensor(x, dtype=torch.float64) for x in ([1.0, 2.0], [0.3, -1.0]))
+    for name in ("root", "minimize", "least_squares"):
+        f = lambda p, name=name: SEARCHES[name](scipy.optimize, p).sum()
+        with chainrules_scipy.install():
+            slope = torch.func.grad(f)(p)
+            torch.testing.assert_close(torch.func.jvp(f, (p,), (t,))[1], slope @ t)
+            bent = torch.autograd.functional.hessian(f, p) @ t
+            steps = [torch.func.grad(f)(p + h * t) for h in (1e-4, -1e-4)]
+        torch.testing.assert_close(bent, (steps[0] - steps[1]) / 2e-4, rtol=1e-4, atol=1e-5)
+
+
+def test_fields_without_a_derivative_are_refused_where_they_are_used() -> None:
+    torch: Any = pytest.importorskip("torch")
+    importlib.import_module("chainrules_torch")
+    import scipy.optimize
+
+    p = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    search = lambda p: scipy.optimize.root(_equations, AT, args=(p,))
+    with chainrules_scipy.install():
+        found = search(p)
+        with pytest.raises(NotDifferentiableError, match=r"root\(\.\.\.\)\.fjac\.plain"):
+            found.fjac @ found.x
+        assert found.fjac.plain.shape == (2, 2)
+        whole = by_numpy(search)(p)  # SciPy's, in which the fields are floats
+        with pytest.raises(NotDifferentiableError, match="by_numpy"):
+            whole.x.sum().backward()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_function_of_tensors_is_solved_by_their_library(library: str) -> None:
+    pytest.importorskip(library)
+    import scipy.optimize
+
+    xp = importlib.import_module({"torch": "torch", "jax": "jax.numpy"}[library])
+
+    def equations(x: Any, p: Any) -> Any:
+        return xp.stack([x[0] ** 2 + p[0] * x[1] - 2.0, x[1] ** 3 - p[1] * x[0]])
+
+    p = np.array([1.0, 2.0])
+    wanted = _gradient(lambda p: SEARCHES["root"](scipy.optimize, p).sum(), p, library)
+    for f in (
+        lambda p: scipy.optimize.root(equations, AT, args=(p,)).x.sum(),
+        lambda p: scipy.optimize.fsolve(lambda x: equations(x, p), AT).sum(),
+    ):
+        np.testing.assert_allclose(_gradient(f, p, library, False), wanted, rtol=1e-7)
+
+
 def test_whole_numbers_alone_are_refused() -> None:
     torch: Any = pytest.importorskip("torch")
     importlib.import_module("chainrules_torch")

@@ -275,6 +275,51 @@ def test_what_is_not_resolved_is_told():
         grad(lambda k: ours.quad(lambda x: k * abs(x - 0.3) ** -0.9, 0, 1, limit=200)[0])(1.0)
     with pytest.raises(UnsupportedKeywordError, match="weight"):
         ours.quad(np.exp, 0, 1, weight="cos", wvar=1.0)
+    with pytest.raises(UnsupportedKeywordError, match=r"quad\(g, a, c\)"):
+        ours.quad(np.exp, 0, 1, weight="cauchy", wvar=0.3)
+
+
+@pytest.mark.parametrize("at", [0.9, 1.0])
+def test_a_principal_value_as_the_error_says(at):
+    def written(k, c):
+        f = lambda t: np.exp(k * t)
+        g = lambda t: (f(t) - f(c)) / (t - c)
+        rest = f(c) * np.log((2.0 - c) / (c - 0.0))
+        return ours.quad(g, 0.0, c)[0] + ours.quad(g, c, 2.0)[0] + rest
+
+    def known(k, c):
+        return theirs.quad(lambda t: np.exp(k * t), 0.0, 2.0, weight="cauchy", wvar=c)[0]
+
+    h = 1e-4
+    slopes = [
+        (known(1.0 + h, at) - known(1.0 - h, at)) / (2 * h),
+        (known(1.0, at + h) - known(1.0, at - h)) / (2 * h),
+    ]
+    assert written(1.0, at) == pytest.approx(known(1.0, at))
+    np.testing.assert_allclose(grad(written, (0, 1))(1.0, at), slopes, rtol=1e-6)
+
+
+@pytest.mark.parametrize("points", [lambda c: [c], lambda c: np.stack([2.5, c, c / 2])])
+@pytest.mark.parametrize("limits", [(0.0, 2.0), (2.0, 0.0), (0.0, np.inf)])
+def test_arrays_that_jump_at_a_place_that_moves(points, limits):
+    """The error told to make the place constant, by which its derivative would be lost."""
+
+    def f(c):
+        at = lambda t: np.where(t < c, t, 2.0) * np.exp(-t) * np.array([1.0, t])
+        return np.sum(ours.quad_vec(at, *limits, points=points(c))[0])
+
+    jump = (0.8 - 2.0) * np.exp(-0.8) * 1.8 * (-1 if limits[0] else 1)
+    assert grad(f)(0.8) == pytest.approx(jump)
+    assert jvp(f, (0.8,), (1.0,))[1] == pytest.approx(jump)
+
+
+def test_a_box_with_an_infinite_limit():
+    f = lambda x: np.exp(-(x[:, 0] ** 2))
+    a = np.array([0.3])
+    with pytest.raises(NotDifferentiableError, match=r"cubature\(lambda u: f\(a \+ u\)"):
+        grad(lambda a: ours.cubature(f, a, [np.inf]).estimate)(a)
+    moved = grad(lambda a: ours.cubature(lambda u: f(a + u), [0.0], [np.inf]).estimate)
+    np.testing.assert_allclose(moved(a), -np.exp(-(a**2)))
 
 
 def test_differential_equations():

@@ -134,8 +134,42 @@ def test_bounds_and_constraints():
 def test_what_is_not_taken():
     with pytest.raises(UnsupportedKeywordError, match="loss"):
         ours.least_squares(lambda p: p - 2.0, [0.0], loss=np.square)
-    with pytest.raises(UnsupportedKeywordError, match="loss"):
+    with pytest.raises(UnsupportedKeywordError, match="write least_squares"):
         ours.curve_fit(_decay, T, Y, method="trf", loss="cauchy")
+
+
+@pytest.mark.parametrize("errors", [None, 1.0 + T, np.diag(1.0 + T) + 0.1])
+def test_a_fit_that_leaves_out_nan(errors):
+    y, places, kept = Y.copy(), T.copy(), [0, 1, 2, 4, 6, 7, 8]
+    y[3], places[5] = np.nan, np.nan
+
+    def f(y, m):
+        return m.curve_fit(_decay, places, y, sigma=errors, nan_policy="omit")[0][1]
+
+    def of_the_rest(y):
+        rest = None if errors is None else errors[np.ix_(*[kept] * errors.ndim)]
+        return ours.curve_fit(_decay, T[kept], y[kept], sigma=rest)[0][1]
+
+    assert f(y, ours) == pytest.approx(f(y, theirs), rel=1e-6)
+    np.testing.assert_allclose(grad(lambda y: f(y, ours))(y), grad(of_the_rest)(y), rtol=1e-9)
+    h = 1e-3
+    slopes = [(f(y + h * e, theirs) - f(y - h * e, theirs)) / (2 * h) for e in np.eye(9)]
+    np.testing.assert_allclose(grad(lambda y: f(y, ours))(y), slopes, rtol=1e-3, atol=1e-5)
+
+
+def test_linear_programs_in_sparse_arrays_and_by_other_methods():
+    from scipy import sparse
+
+    c, rows = np.array([-1.0, -2.0, 0.3]), np.array([[1, 1, 0.5], [2, 0.5, 1], [0.3, 1, 1]])
+    b = np.array([4.0, 5.0, 3.0])
+    dense, found = (
+        grad(lambda b, a=a: ours.linprog(c, A_ub=a, b_ub=b).fun)(b)
+        for a in (rows, sparse.csr_array(rows))
+    )
+    np.testing.assert_allclose(found, dense)
+    for method in ("simplex", "revised simplex", "interior-point"):
+        with pytest.raises(UnsupportedKeywordError, match="leave it out"):
+            grad(lambda b, method=method: ours.linprog(c, rows, b, method=method).fun)(b)
 
 
 @pytest.mark.parametrize("places", [[0, 1, 2], (0.0, 1.0, 2.0), np.arange(3)])

@@ -166,6 +166,43 @@ def test_where_a_shortcut_could_be(name, call, at):
     assert abs(found - truth) <= 1e-5 * (1 + abs(truth))
 
 
+_GAPS = np.array([0.4, 1.2, np.nan, 2.9, 4.2, 5.1])
+_TWO = np.stack([np.nan_to_num(_GAPS), np.nan_to_num(_GAPS) ** 2])
+_K = np.arange(6.0) ** 1.3
+OPTIONS = {
+    "boxcox_llf": (lambda f, y: f(0.5, y, nan_policy="omit"), _GAPS),
+    "boxcox_llf keepdims": (lambda f, y: f(0.5, y + 1, axis=1, keepdims=True)[1, 0], _TWO),
+    "yeojohnson_llf": (lambda f, y: f(0.5, y, nan_policy="omit"), _GAPS),
+    "linregress": (lambda f, y: f(_K, y, nan_policy="omit").slope, _GAPS),
+    "linregress axis": (lambda f, y: np.sum(f(np.stack([_K, _K]), y, axis=1).stderr), _TWO),
+    "linregress keepdims": (lambda f, y: f(_K, y, keepdims=True).slope[0], _TWO[0]),
+    "ks_2samp": (lambda f, y: f(y, _K + 0.3).statistic_location, _K**2 + 1.0),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_that_all_statistics_have(name):
+    """Some were errors of Python's, and those that leave out NaN had none of them."""
+    import scipy.stats
+
+    call, y = OPTIONS[name]
+    f = lambda y: call(getattr(scipy.stats, name.partition(" ")[0]), y)
+    steps = [1e-6 * e.reshape(y.shape) for e in np.eye(y.size)]
+    slopes = [(f(y + step) - f(y - step)) / 2e-6 for step in steps]
+    value = f(y)
+    with chainrules_scipy.install():
+        found, (known, moved) = grad(f)(y), jvp(f, (y,), (np.ones(y.shape),))
+    np.testing.assert_allclose(found.ravel(), slopes, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose([known, moved], [value, np.sum(slopes)], rtol=1e-6, atol=1e-7)
+
+
+def test_masks_in_place_of_nan_are_refused():
+    import scipy.stats
+
+    with chainrules_scipy.install(), pytest.raises(NotDifferentiableError, match="isnan"):
+        grad(lambda y: scipy.stats.describe(y, nan_policy="omit").variance)(_GAPS)
+
+
 def test_a_shortcut_without_a_derivative_is_refused():
     import scipy.signal
 

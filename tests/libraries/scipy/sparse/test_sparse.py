@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse import linalg
 
 import chainrules_scipy
-from chainrules_py import ChainRulesError, ProjectionError, Tangent, rrule
+from chainrules_py import ChainRulesError, ConvergenceError, ProjectionError, Tangent, rrule
 from chainrules_py.testing import check_rule
 from chainrules_py.values.structure import fields_of, rebuild
 from chainrules_scipy.sparse import (
@@ -165,6 +165,57 @@ def test_the_rules_by_the_judge(complex):
     )
     s = square(complex=complex)
     check_rule(sparse_solve, s.data, drawn(6, complex=complex), pattern=Pattern.of(s), vary=False)
+
+
+def _log_determinant(a):
+    return np.sum(np.log(np.abs(linalg.splu(a).U.diagonal())))
+
+
+def _of_lower(a):
+    low = linalg.splu(a, permc_spec="NATURAL").L.toarray()
+    return np.sum(np.real(low) ** 3 + np.imag(low) ** 2)
+
+
+@pytest.mark.parametrize("complex", [False, True], ids=["real", "complex"])
+@pytest.mark.parametrize("of", [_log_determinant, _of_lower])
+def test_triangular_factors(of, complex):
+    """They were plain arrays, and their part of a derivative was lost."""
+    a, step = square(complex=complex), 1e-5
+    a_dot = drawn(a.nnz, complex=complex, seed=5)
+    at = lambda t: of(with_data(a, a.data + t * a_dot))
+    slope = (at(step) - at(-step)) / (2 * step)
+    with chainrules_scipy.install():
+        assert grad(at)(0.0) == pytest.approx(slope, rel=1e-7)
+        assert jvp(at, (0.0,), (1.0,))[1] == pytest.approx(slope, rel=1e-7)
+        bent = grad(grad(at))(0.0)
+        up, down = grad(at)(step), grad(at)(-step)
+        agree(linalg.splu(a).U.toarray(), _plain_factor(a))
+    assert bent == pytest.approx((up - down) / (2 * step), rel=1e-6)
+
+
+def _plain_factor(a):
+    return linalg.splu(a).U.toarray()
+
+
+def test_factors_whose_elements_vanish():
+    """The middle element of L is 0, and SciPy leaves it out: its derivative is 1."""
+    a = sparse.csc_array(np.array([[1.0, 1.0, 0.0], [0.5, 2.0, 2.0], [0.25, 0.25, 6.0]]))
+    bump = sparse.csc_array(([1.0], ([2], [1])), shape=(3, 3))
+    with chainrules_scipy.install():
+        found = grad(lambda k: linalg.splu(a + k * bump, permc_spec="NATURAL").L.toarray()[2, 1])
+        assert found(0.0) == pytest.approx(1 / 1.5)
+
+
+@pytest.mark.parametrize("how", [{"maxiter": 1}, {"rtol": 0.3}])
+@pytest.mark.parametrize("name", ["cg", "bicg", "bicgstab", "cgs", "tfqmr", "qmr", "minres"])
+def test_an_iteration_that_stopped_elsewhere_has_no_derivative(name, how):
+    """It had that of the exact solution, beside another value."""
+    a, b = sparse.csc_array([[4.0, 1.0, 0.0], [1.0, 5.0, 2.0], [0.0, 2.0, 6.0]]), drawn(3)
+    solve = getattr(chainrules_scipy.sparse, name)
+    with pytest.raises(ConvergenceError, match=f"{name} stopped"):
+        grad(lambda b: solve(a, b, **how)[0][0])(b)
+    agree(solve(a, b, **how)[0], getattr(linalg, name)(a, b, **how)[0])
+    agree(grad(lambda b: solve(a, b)[0][0])(b), np.linalg.inv(a.toarray())[0])
 
 
 def test_elements_are_factored_once(monkeypatch):
