@@ -197,6 +197,7 @@ class Making:
         try:
             y = map_leaves(joined, self.plain.f(*entry.args, **entry.keywords))
         finally:
+            recorder.is_over = True
             written = self.guards.written() or entry.written() or touched
             self.guards.put_back()
         if written:

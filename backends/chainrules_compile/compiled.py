@@ -29,11 +29,11 @@ from chainrules_compile.errors import (
 )
 from chainrules_compile.explain_program import explained
 from chainrules_compile.garbage_collection import collecting_later
+from chainrules_compile.guards import is_in_use
 from chainrules_compile.internal_functions import name_of
 from chainrules_compile.passes import passes_of
 from chainrules_compile.primitive_calls import listen
 from chainrules_compile.recompilation_reasons import none_fits, why_in_a_row
-from chainrules_compile.recorded_values import Noted
 from chainrules_compile.result_checks import close, coarsest, moved_results
 from chainrules_compile.save import module_of, unchanged, write_module, written
 from chainrules_compile.scan_primitive import with_scans
@@ -41,7 +41,6 @@ from chainrules_compile.writers import writer_of
 from chainrules_py import RuleError, debug_hooks
 from chainrules_py.extend import (
     Lock,
-    Tracer,
     flatten,
     made_again,
     map_leaves,
@@ -63,8 +62,8 @@ Even if a program saves nothing, the function then takes at most 1.5 times what 
 
 
 def is_traced(x: Any) -> bool:
-    """Return whether a structure holds a tracer or a recorded value."""
-    return any([isinstance(leaf, (Noted, Tracer)) for leaf in flatten(x)[0]])
+    """Return whether a structure holds what is being differentiated, or recorded."""
+    return any(map(is_in_use, flatten(x)[0]))
 
 
 def alike(y: Any, plain: Plain, programs: Iterable[CompiledProgram]) -> bool:
@@ -199,7 +198,8 @@ class Compiled(Generic[P, R]):
         try:
             with self._lock:
                 made = self._made(plain)
-        except Traced:
+        except Traced as said:
+            self._why = f"ran as it is, and is not a program yet: {said}"
             return plain.result()
         except Written as changes:
             return self._changing(changes.names, plain.result())
@@ -402,7 +402,7 @@ class Compiled(Generic[P, R]):
         if program.scope.save is not None:
             write = functools.partial(program.scope.save, self.__name__)
             return written(path, write, f"a program for {self._target}")
-        text = module_of(self.__name__, program.source, program.scope)
+        text = module_of(self.__name__, program.source, program.scope, program.facts)
         return written(path, lambda place: write_module(place, text))
 
     def _newest(self) -> CompiledProgram:

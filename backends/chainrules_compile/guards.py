@@ -298,9 +298,14 @@ class Guards:
                 self.contents.append((whole, x, x.tobytes()))
 
     def check(self) -> None:
-        """Raise `Traced` if a looked-up value is traced, `Unfit` if one changes by itself."""
-        if any([isinstance(x.value, (Tracer, Noted)) for x in self.lookups]):
-            raise Traced("what it captured is being differentiated, or noted for another program")
+        """Raise `Traced` if a looked-up value is traced, `Unfit` if one changes by itself.
+
+        One whose differentiation, or recording, is over is an object like any other.
+        """
+        if used := [x.name for x in self.lookups if is_in_use(x.value)]:
+            raise Traced(
+                f"{', '.join(used)} is being differentiated, or recorded for another program"
+            )
         if self.moving:
             raise Unfit(
                 f"{', '.join(self.moving)} gives something else each time; pass what it gives"
@@ -419,6 +424,13 @@ def equal(x: Any, y: Any) -> bool:
         return bool(x == y)
     except Exception:  # of a user-defined comparison
         return False
+
+
+def is_in_use(x: Any) -> bool:
+    """Return whether a value belongs to a differentiation, or a recording, that is not over."""
+    return (isinstance(x, Tracer) and not x.is_over) or (
+        isinstance(x, Noted) and not x.recorder.is_over
+    )
 
 
 def is_moving(x: Any) -> bool:

@@ -27,7 +27,15 @@ from chainrules_compile.internal_functions import (
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.passes.analysis import call_of, changed, size, value_of
 from chainrules_compile.recorded_types import classes, has_form, is_foreign, opaque_class
-from chainrules_compile.recorded_values import CLASSES, Noted, Reading, holds_noted, plain, simple
+from chainrules_compile.recorded_values import (
+    CLASSES,
+    Noted,
+    Reading,
+    holds_noted,
+    holds_tracers,
+    plain,
+    simple,
+)
 from chainrules_compile.recording_refusals import check_leaves, parts_of, recordable
 from chainrules_compile.scope import SMALL, constant_name, count_in
 from chainrules_py import Primitive
@@ -77,6 +85,8 @@ class Notes:
         Whether the function tests two arrays for common elements.
     quiet : bool
         Whether the function suppresses floating-point warnings somewhere.
+    is_over : bool
+        Whether the function has returned.
     """
 
     def __init__(self) -> None:
@@ -101,6 +111,7 @@ class Notes:
         self._errors: dict[str, Any] = {**np.geterr()}
         self._filters = warnings.filters
         self.quiet = False
+        self.is_over = False
 
     def arguments_of(self, x: Noted) -> tuple[str, ...]:
         """Return the arguments that a value was computed from; none if one of them is large."""
@@ -209,6 +220,8 @@ class Notes:
         """Record a call of a function, whose result another function computes."""
         operands = tuple([x if type(x) in CLASSES else joined(x) for x in operands])
         options = {name: joined(x) for name, x in options.items()}
+        if holds_tracers(operands) or holds_tracers(options):  # elements of arrays of objects
+            return by(*operands, **options)
         self.check_errors()
         try:
             y = self._computed(function, by, operands, options)

@@ -161,11 +161,7 @@ class Noted:
     # -- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
-        for x in operands:
-            cls = type(x)
-            if issubclass(cls, Tracer) or (cls in _STRUCTURES and holds_tracers(x)):
-                return NotImplemented
-        if keywords and holds_tracers(keywords):
+        if holds_tracers(operands) or holds_tracers(keywords):
             return NotImplemented
         if keywords.get("out") is not None:
             return self.recorder.write_result(ufunc, method, operands, keywords)
@@ -365,15 +361,13 @@ _COMPARISONS = frozenset(["lt", "le", "gt", "ge", "eq", "ne"])
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    defers = _defers_to_lists if function is operator.mul else _defers
-
     def method(self: Noted, other: Any) -> Any:
-        if type(other) not in CLASSES and defers(other, self):
+        if type(other) not in CLASSES and _defers(function, other, self):
             return NotImplemented
         return self.recorder.compute(function, function, (self, other), {})
 
     def reflected(self: Noted, other: Any) -> Any:
-        if type(other) not in _PLAIN and defers(other, self):
+        if type(other) not in _PLAIN and _defers(function, other, self):
             return NotImplemented
         return self.recorder.compute(function, function, (other, self), {})
 
@@ -381,10 +375,8 @@ def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
 
 
 def _in_place(function: Callable[[Any, Any], Any]) -> Any:
-    defers = _defers_to_lists if function is operator.mul else _defers
-
     def method(self: Noted, other: Any) -> Any:
-        if defers(other, self) or asks_first(self, other):
+        if _defers(function, other, self) or asks_first(self, other):
             return NotImplemented
         if not type_info(type(self)).is_array:
             return self.recorder.call(function, (self, other), {})
@@ -394,15 +386,13 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Any:
     return method
 
 
-def _defers_to_lists(other: Any, x: Noted) -> bool:
-    """Return whether a product defers: to a sequence that a number repeats, or by `_defers`."""
-    if isinstance(other, _REPEATED) and not isinstance(x, Subscripts):
+def _defers(function: Any, other: Any, x: Noted) -> bool:
+    """Return whether an operator defers to the class of the other operand, as for a tracer.
+
+    A product with a number defers to a sequence, which it repeats.
+    """
+    if function is operator.mul and isinstance(other, _REPEATED) and not isinstance(x, Subscripts):
         return True
-    return _defers(other, x)
-
-
-def _defers(other: Any, _x: Noted) -> bool:
-    """Return whether an operator defers to the class of the other operand, as for a tracer."""
     cls = type(other)
     if cls in _PLAIN or issubclass(cls, Noted):
         return False

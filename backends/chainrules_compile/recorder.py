@@ -75,6 +75,7 @@ class Recorder(Notes):
 
     def call_method(self, name: str, member: Any, operands: Any, keywords: dict[str, Any]) -> Any:
         """Compute and record a method call."""
+        operands = joined(operands)
         if name in WRITING_METHODS:
             return self.write_by(member, operands, keywords)
         if keywords.get("out") is not None:
@@ -325,7 +326,8 @@ def refuse_plain(function: Any) -> NoReturn:
     """
     raise RecordingError(
         f"np.{function.__name__} is to write into a plain array, which the next call would not see;"
-        f" make the array in the function, as np.zeros_like(x, shape=n), or use the result"
+        f" make the array in the function, as np.zeros_like(x, shape=n), with dtype=bool for a "
+        f"mask, or use the result"
     )
 
 

@@ -151,7 +151,7 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
     return made
 
 
-NOT_CALLED = "was not called yet, so there is no program; call it first"
+NOT_CALLED = "was not called yet with plain arguments, so there is no program; call it first"
 
 
 OF_OTHER_NUMBERS = (

@@ -1,8 +1,7 @@
 """Saving of a program as a module that needs only NumPy.
 
 Objects that the source names become lines: functions of NumPy and SciPy by their names, arrays by
-their values. A few functions of this package have a text here; a program that uses others is
-refused.
+their values, functions of this library by their source.
 """
 
 from __future__ import annotations
@@ -12,76 +11,30 @@ import builtins
 import importlib.util
 import os
 import re
-import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
-
 from chainrules_compile.compile_one_call import CompiledProgram
-from chainrules_compile.constant_source import Constants
 from chainrules_compile.errors import MISS, RecordingError
+from chainrules_compile.function_source import Definitions, UnwrittenError
 from chainrules_compile.scope import Scope
-from chainrules_py.extend import Space, describe
+from chainrules_py.extend import describe
 
-_ANSWERS = """def {name}(x, y):
-    return type(x) is type(y) and not isinstance(x, numpy.ndarray) and bool(x == y)
+_NOT_FINITE = """recorded for other arguments: the derivative is not finite here, and the compiled \
+function computes it anew then, in another way; call that"""
+_BRANCH = "recorded for other arguments: the function takes another branch here; record it anew"
+_REFUSAL = """def _refused(*given):
+    arrays = [isinstance(x, numpy.ndarray) for x in given]
+    texts = [f"{{x.dtype}}{{[*x.shape]}}" if a else repr(x)[:80] for a, x in zip(arrays, given)]
+    here = f"; given {{', '.join(texts)}}; record it anew"
+    return ValueError({forms} + ", in the memory order of that call" + here)
+
+
 """
-_QUOTIENT = """def {name}(x, y):
-    with numpy.errstate(all="ignore"):
-        return numpy.divide(x, y)
-"""
-_STRONG = """def {name}(c, p):
-    with numpy.errstate(all="ignore"):
-        product = numpy.multiply(c, p)
-    return numpy.where((c == 0) & ~numpy.isfinite(p), product.dtype.type(0), product)[()]
-"""
-_STACKED = """def {name}(*parts, back):
-    rows = [*parts[:-1], *parts[-1]][:: -1 if back else 1]
-    return (numpy.stack if type(rows[0]) is numpy.ndarray else numpy.array)(rows)
-"""
-_TEXTS = {
-    "equal": _ANSWERS,
-    "rows_of": "def {name}(x, *, first, last):\n    return list(x[first:last])\n",
-    "stacked_rows": _STACKED,
-    "divide_numpy": _QUOTIENT,
-    "strong_multiply_numpy": _STRONG,
-    "expand_dims_numpy": "{name} = numpy.expand_dims\n",
-    "broadcast_to_numpy": (
-        "def {name}(x, *, shape):\n    return numpy.array(numpy.broadcast_to(x, shape))\n"
-    ),
-    "conj_numpy": "{name} = numpy.conj\n",
-    "real_numpy": "{name} = numpy.real\n",
-    "solve_again_numpy": "{name} = numpy.linalg.solve\n",
-    "inv_again_numpy": "{name} = numpy.linalg.inv\n",
-    "sum_transpose_numpy": (
-        "def {name}(y_bar, x, *, axis, keepdims):\n"
-        "    kept = keepdims or axis is None\n"
-        "    y_bar = y_bar if kept else numpy.expand_dims(y_bar, axis)\n"
-        "    return numpy.array(numpy.broadcast_to(y_bar, x.shape))\n"
-    ),
-    "concat_numpy": "def {name}(*xs, axis=0):\n    return numpy.concatenate(xs, axis)\n",
-}
-"""Source texts of functions of this package, by their names."""
 
 
-def _summed(result: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    """Return the text of a sum over the axes along which a shape was broadcast to another."""
-    extra = len(result) - len(shape)
-    axes = [i for i, n in enumerate(result) if i < extra or n != shape[i - extra]]
-    return f".sum({tuple(axes)}).reshape({shape})[()]"
-
-
-_MADE: dict[str, Callable[..., str]] = {
-    "sums": lambda result, shape: f"lambda t: t{_summed(result, shape)}",
-    "dots": lambda result, shape, _: f"lambda t, p: (t * p){_summed(result, shape)}",
-    "rolled_places": lambda n, shift: f"numpy.roll(numpy.arange({n}), {shift})",
-}
-"""Texts of functions that a factory makes for given shapes, by the name of the factory."""
-
-
-def module_of(name: str, source: str, scope: Scope) -> str:
+def module_of(name: str, source: str, scope: Scope, facts: Sequence[tuple[str, str]]) -> str:
     """Return the text of a module that contains a program.
 
     Raises
@@ -92,38 +45,52 @@ def module_of(name: str, source: str, scope: Scope) -> str:
     miss = scope.name(MISS, "MISS")
     asked = r"    if (not \(  # guards\n(        [^\n]*\n)+    \):|[^\n]*are_apart\w*\([^\n]*)\n"
     source = re.sub(asked + rf"        return {miss}\n", "", source)
-    head, body = source.split("\n", 1)
-    refusal = 'raise ValueError("recorded for other arguments; record it anew")'
-    body = re.sub(rf"\breturn {miss}$", refusal, body, flags=re.MULTILINE)
-    used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    constants, lines = Constants(), list[str]()
+    tree = ast.parse(source)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    written = Definitions(scope)
     for key in sorted(used & scope.keys() - {name}):
         x = scope[key]
         if x is MISS or x is None or getattr(builtins, key, None) is x:
             continue
-        text = _line(constants, key, x, scope)
-        if text != key:
-            lines.append(text if "\n" in text else f"{key} = {text}\n")
-    imports = constants.imports | {"numpy"}
+        try:
+            written.define(key, x)
+        except UnwrittenError:
+            refuse(key, x)
+    imports = written.constants.imports | {"numpy"}
     if name in {module.partition(".")[0] for module in imports}:
         refuse(f"the name of a module, {name}, for its function", None)
+    head, *body = source.replace(", /", "", 1).rstrip().split("\n")
+    given = ", ".join([node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)])
+    forms = ", ".join([f"{path}: {fact}" for path, fact in facts])
+    body = [_without_miss(line, body[i + 1 :], miss, given) for i, line in enumerate(body)]
     said = f'"""{name}: recorded, simplified and written by chainrules_compile."""\n\n'
     imported = "".join([f"import {module}\n" for module in sorted(imports)])
-    return f"{said}{imported}\n{''.join(lines)}\n\n{head.replace(', /', '')}\n{body}"
+    refusal = _REFUSAL.format(forms=repr(f"recorded for other arguments, {forms}"))
+    lines = "\n".join([head, *body])
+    return f"{said}{imported}\n{refusal}\n{''.join(written.lines)}\n\n{lines}\n"
 
 
-def _line(constants: Constants, name: str, x: Any, scope: Scope) -> str:
-    """Return an expression for an object, or lines that define its name."""
-    if name in scope.recipes:
-        factory, args = scope.recipes[name]
-        if factory.__name__ in _MADE:
-            return _MADE[factory.__name__](*args)
-    x = getattr(x, "public", x) if type(x) is types.FunctionType else x
-    # Of an array that only gives its shape, a program keeps the space.
-    text = constants.text(np.zeros(x.shape, x.dtype) if type(x) is Space else x)
-    if text is None and type(x) is types.FunctionType and x.__module__.startswith("chainrules_"):
-        text = _TEXTS.get(x.__name__, "").format(name=name)
-    return text or refuse(name, x)
+def _without_miss(line: str, rest: list[str], miss: str, given: str) -> str:
+    """Return a line of a program that raises an error where the program would return a miss.
+
+    A gradient that is NaN is computed anew with strict zeros, and a quotient that is not finite in
+    another way. The program sums squares, which may overflow where all numbers are finite.
+    """
+    if not line.endswith(f"return {miss}"):
+        return line
+    begins = line.removesuffix(f"return {miss}")
+    if not begins.strip():
+        return f"{begins}raise _refused({given})"
+    test = re.fullmatch(r"( *if not \(?\w+\(vdot\w*\((?:\w+ := )?(\w+)\b.*\)\)\)?): ", begins)
+    if test is None:
+        scalar = re.search(r"if (not \(?is_?finite\w*\(|(\w+) != \2:)", begins)
+        of = _BRANCH if scalar is None else _NOT_FINITE
+        return f"{begins}raise ValueError({of!r})"
+    start, x = test.groups()
+    later = [text for text in rest if re.search(rf"\b{x}\b", text)]
+    passes = all([text.strip().startswith("return ") for text in later])
+    bad = f"numpy.isnan({x}).any()" if passes else f"not numpy.isfinite({x}).all()"
+    return f"{start} and {bad}: raise ValueError({_NOT_FINITE!r})"
 
 
 def unchanged(programs: Sequence[CompiledProgram], name: str) -> CompiledProgram:
@@ -190,8 +157,10 @@ def refuse(name: str, x: Any) -> NoReturn:
     RecordingError
         Always; the message contains the name.
     """
-    what = "" if x is None else f", {describe(x)} of {getattr(x, '__module__', 'no module')},"
+    home = getattr(x, "__module__", "no module")
+    ours = x is None or str(home).startswith("chainrules_")
+    what = "" if ours else f", {describe(x)} of {home},"
     raise RecordingError(
-        f"the program uses {name}{what} which a module that needs NumPy alone cannot have; keep "
-        f"the compiled function itself"
+        f"the program uses {name.removesuffix('_numpy')}{what} which a module that needs NumPy "
+        f"alone cannot have; keep the compiled function itself"
     )

@@ -143,6 +143,7 @@ _UFUNCS: dict[Any, Any] = {
     operator.ge: np.greater_equal,
     operator.eq: np.equal,
     operator.ne: np.not_equal,
+    v.lift: np.positive,
 }
 
 

@@ -65,12 +65,15 @@ class Lowering:
         The number of each NumPy loop, by ufunc and types.
     may_leave : bool
         Whether calls can stay NumPy calls; in a saved program none can.
+    ends : set of Value
+        Tests of results that a saved program does not use later: these may be infinite.
     vectors : set of (str, int)
         The vector functions that are called, each with the size of its elements.
     """
 
     def __init__(self, may_leave: bool = True) -> None:
         self.may_leave = may_leave
+        self.ends: set[Value] = set()
         self.vectors: set[tuple[str, int]] = set()
         self.items: list[Item] = []
         self.inputs: list[Value] = []

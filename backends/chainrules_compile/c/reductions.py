@@ -143,11 +143,17 @@ def times(s: Lowering, a: View, b: View) -> View:
     """Lower an elementwise product, in C order."""
     if a.dtype != b.dtype:
         raise UnwritableError
+    return elementwise(s, "{0} * {1}", a, b)
+
+
+def elementwise(s: Lowering, text: str, a: View, *others: View) -> View:
+    """Lower an expression of arrays of one form, in C order."""
     layout = tuple(
         [t for n, t in zip(a.shape, contiguous(a.shape, a.dtype.itemsize), strict=True) if n > 1]
     )
     y = Value("", np.ndarray, a.shape, a.dtype, layout=layout)
-    return s.computed(y, (s.held(a), s.held(b)), "{0} * {1}", [a.dtype] * 2)
+    xs = (a, *others)
+    return s.computed(y, tuple(map(s.held, xs)), text, [a.dtype] * len(xs))
 
 
 SUMS: dict[Any, Callable[[Lowering, Call], View]] = {

@@ -29,13 +29,13 @@ from chainrules_compile.c.item_builder import Lowering, form
 from chainrules_compile.c.program_items import Literal
 from chainrules_compile.c.vector_math import C_NAMES
 from chainrules_compile.errors import RecordingError
-from chainrules_compile.internal_functions import name_of
+from chainrules_compile.internal_functions import is_finite, name_of
 from chainrules_compile.save import write_module
 from chainrules_compile.scope import Scope, identifier
+from chainrules_py.extend import describe
 from chainrules_py.program import Program, Value
 
-REMEDY = """compile it for the target 'numpy', and save that if its calls are NumPy's, or keep the \
-compiled function itself"""
+REMEDY = "compile it for the target 'numpy', and save that"
 _OPERATORS = {
     "add": "{0} + {1}",
     "multiply": "{0} * {1}",
@@ -45,8 +45,14 @@ _OPERATORS = {
     "fmax": "fmax{f}({0}, {1})",
     "fmin": "fmin{f}({0}, {1})",
     "copysign": "copysign{f}({0}, {1})",
+    "logical_or": "{0} || {1}",
+    "logical_and": "{0} && {1}",
+    "logaddexp": """{0} == {1} ? {0} + 0.69314718055994530942 : {0} > {1} \
+? {0} + log1p{f}(exp{f}({1} - {0})) : {1} + log1p{f}(exp{f}({0} - {1}))""",
+    "remainder": """fmod{f}({0}, {1}) == 0 ? copysign{f}(0, {1}) : fmod{f}({0}, {1}) + \
+((fmod{f}({0}, {1}) < 0) != ({1} < 0) ? {1} : 0)""",
 }
-_SIZES = {"f": "float", "d": "double", "l": "int64_t", "q": "int64_t"}
+_SIZES = {"f": "float", "d": "double", "l": "int64_t", "q": "int64_t", "?": "uint8_t"}
 _COMMAND = "cc -O2 -fwrapv -fno-strict-aliasing -ffp-contract=off"
 
 
@@ -61,13 +67,21 @@ class _Saving:
             self._input(x, names[x], scope.get(names[x]))
         for x, constant in program.constants.items():
             self._input(x, x.name, constant)
+        uses, n = program.uses(), len(program.calls)
+        lowering.ends = {
+            call.results[0]
+            for i, call in enumerate(program.calls)
+            if call.function is is_finite and {k for k in uses[call.operands[0]] if k > i} == {n}
+        }
         for call in program.calls:
             try:
                 lower(lowering, call)
             except UNWRITABLE:
+                name = name_of(call.function).removesuffix("_numpy")
+                given = ", ".join(map(describe, call.operands))
                 raise RecordingError(
-                    f"{name_of(call.function)} is not written in C, so the program cannot be saved "
-                    f"as C; {REMEDY}"
+                    f"{name} of {given} is not written in C, so the program cannot be saved as C; "
+                    f"{REMEDY}"
                 ) from None
         self.results = [self._output(x) for x in program.outputs]
 
@@ -77,7 +91,7 @@ class _Saving:
             shape, dtype = form(x)
             c_type(dtype)
         except UnwritableError:
-            raise RecordingError(f"{name} is {x!r}, which C has no numbers for; {REMEDY}") from None
+            raise RecordingError(f"C has no numbers for {x!r}; {REMEDY}") from None
         version = Version(Buffer(math.prod(shape) * dtype.itemsize, 0, f"I[{k}]"), -1)
         view = View(version, 0, shape, contiguous(shape, dtype.itemsize), dtype)
         self.lowering.inputs.append(x)
@@ -145,8 +159,8 @@ def _header(saving: _Saving, name: str) -> str:
     return (
         f"/* {name}: recorded by chainrules_compile, written by chainrules_compile.c.\n\n"
         f"   {_COMMAND} -c {name}.c\n\n"
-        f"   It gives 0; 1 where the function would have taken another way than that which was\n"
-        f"   recorded, and 2 without memory. Arrays are in C order:\n\n{lines}*/\n"
+        f"   It gives 0; 1 where the function takes another branch than the recorded one, or its\n"
+        f"   derivative is not finite, and 2 without memory. Arrays are in C order:\n\n{lines}*/\n"
         f"#ifndef CHAINRULES_{name}_H\n#define CHAINRULES_{name}_H\n#include <stdint.h>\n"
         f'#ifdef __cplusplus\nextern "C" {{\n#endif\n{declaration};\n'
         f"#ifdef __cplusplus\n}}\n#endif\n#endif\n"
@@ -268,7 +282,10 @@ def _compiled_call(*xs):
     given = [_fit(x, *form) for x, form in zip(xs, _GIVEN)]
     results = [np.empty(shape, dtype) for dtype, shape in _RESULTS]
     if _run(*[y.ctypes.data if type(y) is np.ndarray else y for y in (*given, *results)]):
-        raise ValueError("recorded for other arguments; record it anew")
+        raise ValueError(
+            "recorded for other arguments: the function takes another branch here, or its "
+            "derivative is not finite; record it anew, or call the compiled function"
+        )
     return results
 
 

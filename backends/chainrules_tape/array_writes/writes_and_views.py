@@ -388,8 +388,11 @@ def _is_read_only(x: Any, view: View) -> bool:
     if type(view.how) is Call and sharing.get(view.how[0]) == "filled":
         return True  # a copy in place of a view that is read-only
     own: Any = innermost(x)
-    # The real part of real numbers is the array itself.
-    if own is innermost(view.parent) or getattr(getattr(own, "flags", None), "writeable", True):
+    if (
+        own is innermost(view.parent)  # the real part of real numbers is the array itself
+        or type_info(type(own)).host is not None  # which is first written to as an array
+        or getattr(getattr(own, "flags", None), "writeable", True)
+    ):
         return False
     # A guard locks owners and views of all of them; a part of what was written to has own memory.
     of_library = own.base is not None or not view.parent.as_view.written
@@ -718,11 +721,9 @@ class Writable(ArrayLike):
         if not isinstance(target, ArrayLike):
             if objects and joined(target) is not target and target.ndim:
                 return put_elements(target, ufunc(*operands, **how))
-            # A comparison has no derivative; where it is recorded, it may not be written.
+            # A comparison has no derivative; where it is traced all the same, it is not written.
             full = {k: True if k == "where" else y for k, y in how.items()}
-            if kind_of(target) == "bool" and (
-                type_info(z := type(ufunc(*operands, **full))).dispatch_type is z
-            ):
+            if kind_of(target) == "bool" and not isinstance(ufunc(*operands, **full), Tracer):
                 return ufunc(*map(innermost, operands), out=target, **rest)
             refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))
         mask = how.pop("where", True)

@@ -14,7 +14,7 @@ import pytest
 
 from chainrules_compile import RecordingError, compile
 from chainrules_py.extend import flatten
-from chainrules_tape import value_and_grad
+from chainrules_tape import grad, hessian, jvp, value_and_grad
 from tests.engines.compile.shadow import alike as agrees
 from tests.engines.compile.test_forms import CALLS, answer
 from tests.surface.point import Point
@@ -143,3 +143,45 @@ def test_an_array_of_numbers_that_is_written_stays_a_program(name: str, target: 
     for s, t in ((0.5, 1.0), (0.7, 2.0), (-0.3, 1.0)):
         np.testing.assert_array_equal(compiled(s, t), f(s, t))
     assert len(compiled.programs) == 1
+
+
+OF_PARAMETERS: dict[str, Any] = {
+    "difference": lambda p, y: np.sum((y - np.array([p[0], p[1] * p[0]])) ** 2),
+    "reflected": lambda p, y: np.sum((np.array([p[0], 1.0]) / y - p[1]) ** 3),
+    "number": lambda p, y: np.sum((y[0] ** np.array([p[0], p[1]])) ** 2),
+    "rotation": lambda p, y: np.sum(
+        (np.array([[np.cos(p[0]), -p[1]], [p[1], np.cos(p[0])]]) @ y) ** 3
+    ),
+    "row of it": lambda p, y: np.sum(y @ np.array([[p[0], 1.0], [p[1], p[0]]])) ** 2,
+    "method": lambda p, y: y.dot(np.array([p[0], p[1] * p[0]])) ** 2,
+    "function": lambda p, y: np.dot(np.array([p[0], p[1] * p[0]]), y) ** 2,
+    "joined": lambda p, y: np.sum(np.concatenate([y, np.array([p[0], p[1]])]) ** 3),
+    "chosen": lambda p, y: np.sum(np.where(y > 1.5, np.array([p[0], p[1]]), y) ** 3),
+    "both in it": lambda p, y: np.sum(np.array([p[0], y[0] * p[1]]) * y) ** 2,
+    "largest": lambda p, y: np.maximum(y, np.array([p[0] + 3.0, p[1]])).max() ** 2,
+    "outer": lambda p, y: np.sum(np.multiply.outer(y, np.array([p[0], p[1]])) ** 2),
+    "compared": lambda p, y: np.sum(p**2) * (2.0 if (y > np.array([p[0], p[1]])).all() else 3.0),
+}
+"""Functions in which an array of the parameters that are differentiated meets data."""
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("name", OF_PARAMETERS)
+def test_an_array_of_parameters_beside_an_argument_that_is_data(name: str, target: Any) -> None:
+    f, h = OF_PARAMETERS[name], 1e-6
+    slope = compile(grad(f), strict=True, target=target)
+    push = compile(
+        lambda p, y: jvp(lambda q: f(q, y), (p,), (np.array([0.3, -0.4]),))[1], strict=True
+    )
+    curvature = compile(hessian(f), strict=True)
+    for p, y in (
+        (np.array([0.7, 1.3]), np.array([1.1, 2.2])),
+        (np.array([0.4, 0.9]), np.array([1.3, 1.9])),
+    ):
+        found = slope(p, y)
+        steps = [(f(p + h * e, y) - f(p - h * e, y)) / (2 * h) for e in np.eye(2)]
+        np.testing.assert_allclose(found, steps, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(push(p, y), found @ np.array([0.3, -0.4]), rtol=1e-12)
+        rows = [(slope(p + h * e, y) - slope(p - h * e, y)) / (2 * h) for e in np.eye(2)]
+        np.testing.assert_allclose(curvature(p, y), rows, rtol=1e-5, atol=1e-6)
+    assert len(slope.programs) == 1

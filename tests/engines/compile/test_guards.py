@@ -24,7 +24,7 @@ from chainrules_compile import RecordingError, RecordingWarning, compile
 from chainrules_compile.guards import Guards
 from chainrules_py import Array, NoTangent, ignore_derivatives, primitive, rrule
 from chainrules_py.extend import flatten
-from chainrules_tape import grad, value_and_grad
+from chainrules_tape import grad, jvp, linearize, value_and_grad, vjp
 
 X = np.linspace(0.1, 1.0, 5)
 scale = 2.0
@@ -699,6 +699,78 @@ def test_a_loop_that_keeps_a_history_is_never_recorded(make, monkeypatch):
         compiled(X)
     assert history == [1.0] * 10
     assert not recorded
+
+
+history: list[object] = []
+
+
+def keeping(x):
+    history.append(x * 2.0)
+    return np.sum(x * x)
+
+
+KEEPS = {
+    "grad": lambda: grad(keeping)(X),
+    "vjp": lambda: vjp(keeping, X),
+    "jvp": lambda: jvp(keeping, (X,), (X,)),
+    "linearize": lambda: linearize(keeping, X),
+}
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("keep", KEEPS)
+def test_a_traced_value_whose_differentiation_is_over_is_an_object_like_any_other(keep, target):
+    history.clear()
+    KEEPS[keep]()
+    compiled = compile(
+        value_and_grad(lambda x: np.sum(x**3) + 0 * len(history)), target=target, strict=True
+    )
+    for k in (1.0, 2.0, 3.0):
+        np.testing.assert_allclose(compiled(k * X)[1], 3 * (k * X) ** 2, rtol=1e-14)
+    assert len(compiled.programs) == 1
+    history.clear()
+
+
+def test_an_argument_that_holds_a_traced_value_whose_differentiation_is_over_is_named():
+    history.clear()
+    grad(keeping)(X)
+    compiled = compile(value_and_grad(lambda x, state: np.sum(x**3) + 0 * len(state)))
+    with pytest.warns(RecordingWarning, match="state_0 is a Variable"):
+        compiled(X, history)
+    with pytest.raises(RecordingError, match="state_0 is a Variable"):
+        compile(grad(lambda x, state: np.sum(x**3)), strict=True)(X, history)
+    history.clear()
+
+
+def test_a_recorded_value_that_stays_in_a_container_is_an_object_like_any_other():
+    history.clear()
+    model = Model()
+    model.parts = {"of": {"it": history}}
+
+    def deep(x):
+        model.parts["of"]["it"].append(x * 2.0)
+        return np.sum(x)
+
+    with pytest.warns(RecordingWarning, match="lives on"):
+        compile(deep)(X)
+    compiled = compile(lambda x: np.sum(x**3) + 0 * len(history), strict=True)
+    for _ in range(2):
+        compiled(X)
+    assert len(compiled.programs) == 1
+    history.clear()
+
+
+def test_a_captured_value_that_is_differentiated_is_named():
+    found = []
+
+    def f(a):
+        inner = compile(lambda x: np.sum(x * a), strict=True)
+        found.append(inner)
+        return inner(X)
+
+    np.testing.assert_allclose(grad(f)(2.0), np.sum(X))
+    assert "a is being differentiated" in found[0].explain()
+    assert not found[0].as_it_is
 
 
 class Naming:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import operator
 
 import numpy as np
 import pytest
@@ -94,6 +95,66 @@ def test_many_random_views(start):
     found = counted(range(start, start + 500))
     assert found["equal"] > 1800
     assert found["refused"] < 20
+
+
+SHARING = {
+    "astype": lambda x: x.astype(float),
+    "transposed": lambda x: x.reshape(2, 3).astype(float).T,
+    "ravel": lambda x: x.reshape(2, 3).ravel(),
+    "argument": lambda x: x,
+}
+"""Functions whose results share the memory of an argument, in NumPy or on the tape."""
+CHANGES = {
+    "part": lambda a: operator.setitem(a, slice(1, None), a[1:] + a[:-1]),
+    "part in place": lambda a: operator.iadd(a[1:], a[:-1] * 2.0),
+    "element": lambda a: operator.setitem(a, 0, 3.0),
+    "whole": lambda a: operator.itruediv(a, a[1]),
+    "reversed": lambda a: operator.imul(a[::-1], a * 1.0),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", SHARING)
+def test_a_gradient_through_writes_to_what_shares_memory_is_compiled(name, change):
+    def f(x):
+        a = SHARING[name](x)
+        CHANGES[change](a)
+        return np.sum(a**2 * 1.5) + np.sum(x**3)
+
+    compiled, h = compile_checked(ct.grad(f), strict=True), 1e-6
+    for x in (np.linspace(0.3, 1.4, 6), np.linspace(-1.7, 0.9, 6)):
+        before = x.copy()
+        steps = [(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(6)]
+        np.testing.assert_allclose(compiled(x), steps, rtol=1e-6, atol=1e-6)
+        assert np.array_equal(x, before)
+    assert len(compiled.programs) == 1
+
+
+MASKS = {
+    "zeros like": lambda x: np.less(x, 0.5, out=np.zeros_like(x, bool), where=~np.isnan(x)),
+    "computed": lambda x: np.less(x, 0.5, out=x > 3.0, where=x > 0),
+    "logical": lambda x: np.logical_or(x > 3.0, x < 0.5, out=x > 2.0),
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize("door", [lambda f: lambda x: f(x), ct.grad, ct.hessian])
+def test_a_comparison_is_written_into_a_mask(name, door):
+    f = lambda x: np.sum(np.where(MASKS[name](x), x**3, x))
+    compiled = compile_checked(door(f), strict=True)
+    for x in (X, X[::-1].copy(), -X):
+        np.testing.assert_allclose(compiled(x), door(f)(x), rtol=1e-14)
+
+
+def test_a_comparison_that_is_written_into_a_plain_mask_names_the_one_to_make():
+    @ct.grad
+    def f(x):
+        mask = np.zeros(6, bool)
+        np.less(x, 0.5, out=mask)
+        return np.sum(np.where(mask, x, x**2))
+
+    with pytest.raises(RecordingError, match=r"zeros_like\(x, shape=n\), with dtype=bool"):
+        compile(f, strict=True)(X)
 
 
 def test_results_written_into_arrays():

@@ -189,7 +189,7 @@ PROGRAMS = {
     "filled": (ct.value_and_grad(lambda x: np.sum(np.broadcast_to(x, (6,)) ** 2)), (X,)),
     "constants": (lambda x: (x, NAN, -0.0, np.float32(INF), (None, "a", slice(1, None))), (X,)),
 }
-REFUSED = ("dataclass", "list in a tuple", "eigh", "sort", "kept result")
+REFUSED = ("dataclass", "list in a tuple", "kept result")
 ALL = {
     **PROGRAMS,
     **{f"case: {name}": case for name, case in CASES.items() if name not in REFUSED},
@@ -213,6 +213,65 @@ def test_programs_that_are_saved_have_their_bits(tmp_path, name):
 def test_the_others_are_refused_in_words(tmp_path, name):
     with pytest.raises(RecordingError, match="NumPy alone cannot have"):
         check(tmp_path, *CASES[name])
+
+
+def loaded(tmp_path, compiled, *args):
+    """Save the program of a call, and return the function of the module."""
+    compiled(*args)
+    compiled.save(tmp_path / "saved.py")
+    return alone((tmp_path / "saved.py").read_text(encoding="utf-8"))[compiled.__name__]
+
+
+LARGE = {
+    "squares": (lambda x: np.sum(x * x), [1e200, 1.0, -1e300], [2e200, 2.0, -2e300]),
+    "logarithms": (lambda x: np.sum(np.log(x)), [1e-160, 1.0, 1e-300], [1e160, 1.0, 1e300]),
+    "infinite": (lambda x: np.sum(x * x), [INF, 1.0, -INF], [INF, 2.0, -INF]),
+    "at zero": (lambda x: np.sum(np.log(x)), [0.0, 1.0, 2.0], [INF, 1.0, 0.5]),
+    "on the way": (lambda x: np.sum(1.0 / x), [1e100, 1.0, 1e-100], [-1e-200, -1.0, -1e200]),
+    "matrix": (lambda x: np.sum((x * x)[:, None]), [1e200, 1.0, INF], [2e200, 2.0, INF]),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_and_infinite_gradients_are_given(tmp_path, name):
+    """The sum of their squares is infinite, and modules took that for another branch."""
+    f, x, wanted = LARGE[name]
+    x = np.array(x)
+    with np.errstate(all="ignore"):
+        saved = loaded(tmp_path, compile(ct.grad(f)), np.ones(3))
+        np.testing.assert_allclose(saved(x), wanted, rtol=1e-15)
+        np.testing.assert_allclose(ct.grad(f)(x), wanted, rtol=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "f, x",
+    [
+        (lambda x: np.sum(x * x), [NAN, 1.0, 1.0]),
+        (lambda x: np.sum(np.where(x > 0, np.log(x), 0.0) * 2.0 + x), [-0.0, 1.0, 1.0]),
+        (lambda x: np.sum(x / (x * x)), [0.0, 1.0, 1.0]),
+        (lambda x: x[0] / x[1], [1.0, 0.0, 1.0]),
+    ],
+)
+def test_where_a_derivative_is_computed_anew_modules_say_so(tmp_path, f, x):
+    """A gradient that is NaN is computed with strict zeros, and a module has no program of it."""
+    saved = loaded(tmp_path, compile(ct.grad(f)), np.ones(3))
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="derivative is not finite"):
+        saved(np.array(x))
+
+
+def test_modules_name_the_forms_that_they_are_for(tmp_path):
+    saved = loaded(tmp_path, compile(lambda x, s: np.sum(x * s)), X, 2.0)
+    with pytest.raises(ValueError, match=r"x: float64\[6\], s: float.*given float64\[2\], 2.0"):
+        saved(X[:2], 2.0)
+    with pytest.raises(ValueError, match=r"given float32\[6\], 2;"):
+        saved(X.astype(np.float32), 2)
+
+
+def test_modules_say_where_another_branch_is_taken(tmp_path):
+    saved = loaded(tmp_path, compile(lambda x: np.sum(x) if x[0] > 0 else x[1]), np.ones(3))
+    with pytest.raises(ValueError, match="the function takes another branch here"):
+        saved(-np.ones(3))
 
 
 CAPTURED = {

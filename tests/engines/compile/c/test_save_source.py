@@ -382,3 +382,91 @@ def test_a_folder_may_be_for_reading_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", refuse)
     assert np.array_equal(loaded(tmp_path).compiled_energy(np.ones(3))[0], np.full(3, 2.0))
     assert not [*tmp_path.glob("*.so")]
+
+
+def function_of(tmp_path, f, *args):
+    """Save the program of a call as C, and return the function of its module."""
+    compiled = compile(f, target="c")
+    compiled(*args)
+    compiled.save(tmp_path / "saved")
+    (path,) = (tmp_path / "saved").glob("*.py")
+    return runpy.run_path(str(path))[path.stem]
+
+
+INF, NAN = np.inf, np.nan
+
+
+@pytest.mark.parametrize(
+    "f, x, wanted",
+    [
+        (lambda x: np.sum(x * x), [1e200, 1.0, -1e300], [2e200, 2.0, -2e300]),
+        (lambda x: np.sum(x * x), [INF, 1.0, -INF], [INF, 2.0, -INF]),
+        (lambda x: np.sum(np.log(x)), [1e-160, 1.0, 0.0], [1e160, 1.0, INF]),
+        (lambda x: np.sum(1.0 / x), [1e100, 1.0, 1e-100], [-1e-200, -1.0, -1e200]),
+    ],
+)
+def test_large_and_infinite_gradients_are_given(tmp_path, f, x, wanted):
+    """The sum of their squares is infinite, and modules took that for another branch."""
+    with np.errstate(all="ignore"):
+        saved = function_of(tmp_path, value_and_grad(f), np.ones(3))
+        np.testing.assert_allclose(saved(np.array(x))[1], wanted, rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "f, x",
+    [
+        (lambda x: np.sum(x * x), [NAN, 1.0, 1.0]),
+        (lambda x: np.sum(x / (x * x)), [0.0, 1.0, 1.0]),
+    ],
+)
+def test_where_a_derivative_is_computed_anew_modules_say_so(tmp_path, f, x):
+    saved = function_of(tmp_path, value_and_grad(f), np.ones(3))
+    with pytest.raises(ValueError, match="its derivative is not finite"):
+        saved(np.array(x))
+
+
+OWN = {
+    "logaddexp": (
+        np.logaddexp,
+        [0.3, INF, -INF, 800.0, NAN, -1.0],
+        [0.1, INF, 2.0, -3.0, 1.0, -1.0],
+    ),
+    "remainder": (np.remainder, [5.5, -5.5, 5.5, -6.0, 1.0, -1], [2.0, 2.0, -2.0, 3.0, 0.0, INF]),
+    "any": (lambda x, y: np.where(np.any(x > y), x, y), [1.0, 2.0], [3.0, 1.0]),
+    "all": (lambda x, y: np.where(np.all(x > y), x, y), [1.0, 2.0], [3.0, 1.0]),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", OWN)
+def test_functions_that_c_has_not(tmp_path, name, dtype):
+    f, *given = OWN[name]
+    x, y = np.array(given, dtype)
+    with np.errstate(all="ignore"):
+        (found,) = function_of(tmp_path, lambda x, y: f(x, y), x, y)(x, y)
+        wanted = f(x, y)
+    np.testing.assert_allclose(found, wanted, rtol=4 * np.finfo(dtype).eps)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
+
+
+def test_scalars_are_saved(tmp_path):
+    f = value_and_grad(lambda x, y: x * y + np.sin(x), (0, 1))
+    found = function_of(tmp_path, f, 1.0, 2.0)(0.5, 3.0)
+    np.testing.assert_allclose(found, [1.5 + np.sin(0.5), 3.0 + np.cos(0.5), 0.5], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "f, match",
+    [
+        (np.sort, r"^(arg)?sort of float64\[3\] is not written in C.*'numpy', and save that$"),
+        (lambda x: np.fft.fft(x).real, r"^fft of float64\[3\] is not written in C"),
+        (lambda x, y=1j: x * (1j + x), "complex"),
+    ],
+)
+def test_what_is_not_written_in_c_is_named_with_its_operands(tmp_path, f, match):
+    compiled = compile(lambda x: f(x), target="c")
+    compiled(np.ones(3))
+    with pytest.raises(RecordingError, match=match):
+        compiled.save(tmp_path / "saved")
