@@ -368,8 +368,8 @@ _VECTORS: dict[Any, str] = {
     ".astype({0}.dtype)",
     **{
         getattr(getattr(np.polynomial, of), f"{name}vander"): (
-            f"np.moveaxis(np.polynomial.{of}.{name}val({{0}}, np.eye({{1}} + 1, dtype={{0}}.dtype)), "
-            "0, -1)"
+            f"np.moveaxis(np.polynomial.{of}.{name}val({{0}}, "
+            "np.eye({1} + 1, dtype={0}.dtype)), 0, -1)"
         )
         for of, name in _KINDS.items()
     },
