@@ -290,6 +290,16 @@ def masked_extreme(sign: float) -> Lowering:
     return lower
 
 
+def _if_given(lower: Lowering) -> Lowering:
+    """Return a lowering for a value other than None, which stands for no value."""
+
+    def given(call: Call, value: Any) -> None:
+        if value is not None:
+            lower(call, value)
+
+    return given
+
+
 def started_extreme(operation: Callable[..., Any], sign: float) -> Lowering:
     """Return a lowering for ``initial=`` of max and min, the result if there are no elements."""
     joined = started(operation)
@@ -302,7 +312,7 @@ def started_extreme(operation: Callable[..., Any], sign: float) -> Lowering:
             shape = tuple([n or int(a in axes) for a, n in enumerate(x.shape)])
             call.operands["x"] = v.full_like(x, shape=shape, fill=_limit(x, sign))
 
-    return lower
+    return _if_given(lower)
 
 
 def multiplied(clean: Callable[[Any], Any] = v.positive) -> Lowering:
@@ -327,7 +337,7 @@ def multiplied(clean: Callable[[Any], Any] = v.positive) -> Lowering:
 
         call.operation = begun
 
-    return lower
+    return _if_given(lower)
 
 
 def started(operation: Callable[..., Any]) -> Lowering:
@@ -341,7 +351,7 @@ def started(operation: Callable[..., Any]) -> Lowering:
 
         call.after.append(join)
 
-    return lower
+    return _if_given(lower)
 
 
 def ddof(call: Call, value: Any) -> None:

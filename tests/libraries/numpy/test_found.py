@@ -99,6 +99,21 @@ def test_extremes_of_nothing_with_where_and_initial():
     assert start_bar == 4.0
 
 
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
+def test_an_initial_value_of_none_is_no_value(name):
+    x = np.array([1.0, 2.0, 3.0])
+    of_axes = lambda x: getattr(x, name)(0, None, None, False, None)  # of arrays: out, keepdims
+    if name in ("max", "min"):
+        of_axes = lambda x: getattr(x, name)(0, None, False, None)
+    for f in (
+        lambda x: getattr(np, name)(x, initial=None),
+        lambda x: getattr(x, name)(initial=None),
+        of_axes,
+    ):
+        near = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+        np.testing.assert_allclose(grad(f)(x), near, atol=1e-8)
+
+
 @pytest.mark.parametrize("f", [np.var, np.std])
 def test_variance_of_nothing_is_nan(f):
     with np.errstate(all="ignore"), pytest.warns(RuntimeWarning):
