@@ -21,8 +21,8 @@ from chainrules_compile.function_source import Definitions, UnwrittenError
 from chainrules_compile.scope import Scope
 from chainrules_py.extend import describe
 
-_NOT_FINITE = """recorded for other arguments: the derivative is not finite here, and the compiled \
-function computes it anew then, in another way; call that"""
+_NOT_FINITE = """recorded for other arguments: its derivative meets NaN or an infinite quotient \
+here, and the compiled function computes it anew then, in another way; call that"""
 _BRANCH = "recorded for other arguments: the function takes another branch here; record it anew"
 _REFUSAL = """def _refused(*given):
     arrays = [isinstance(x, numpy.ndarray) for x in given]

@@ -160,7 +160,8 @@ def _header(saving: _Saving, name: str) -> str:
         f"/* {name}: recorded by chainrules_compile, written by chainrules_compile.c.\n\n"
         f"   {_COMMAND} -c {name}.c\n\n"
         f"   It gives 0; 1 where the function takes another branch than the recorded one, or its\n"
-        f"   derivative is not finite, and 2 without memory. Arrays are in C order:\n\n{lines}*/\n"
+        f"   derivative meets NaN or an infinite quotient, and 2 without memory.\n"
+        f"   Arrays are in C order:\n\n{lines}*/\n"
         f"#ifndef CHAINRULES_{name}_H\n#define CHAINRULES_{name}_H\n#include <stdint.h>\n"
         f'#ifdef __cplusplus\nextern "C" {{\n#endif\n{declaration};\n'
         f"#ifdef __cplusplus\n}}\n#endif\n#endif\n"
@@ -284,7 +285,8 @@ def _compiled_call(*xs):
     if _run(*[y.ctypes.data if type(y) is np.ndarray else y for y in (*given, *results)]):
         raise ValueError(
             "recorded for other arguments: the function takes another branch here, or its "
-            "derivative is not finite; record it anew, or call the compiled function"
+            "derivative meets NaN or an infinite quotient; record it anew, or call the compiled "
+            "function"
         )
     return results
 

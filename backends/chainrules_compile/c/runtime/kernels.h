@@ -11,7 +11,7 @@ FUNCTION1(log) FUNCTION1(log2) FUNCTION1(log10) FUNCTION1(log1p) FUNCTION1(sin) 
 FUNCTION1(tan) FUNCTION1(asin) FUNCTION1(acos) FUNCTION1(atan) FUNCTION1(sinh) FUNCTION1(cosh)
 FUNCTION1(tanh) FUNCTION1(asinh) FUNCTION1(acosh) FUNCTION1(atanh) FUNCTION1(floor) FUNCTION1(ceil)
 FUNCTION1(rint) FUNCTION1(trunc) FUNCTION2(pow) FUNCTION2(atan2) FUNCTION2(hypot) FUNCTION2(fmax)
-FUNCTION2(fmin) FUNCTION2(copysign)
+FUNCTION2(fmin) FUNCTION2(fmod) FUNCTION2(copysign)
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
 typedef long I;
