@@ -245,7 +245,10 @@ class Making:
             steps.append((title, len(program)))
         body = self.setting.write(program, entry.names, scope)
         source = self._source(
-            [*entry.lines, *lines, *body.lines, f"return {result_text(tree, body.outputs, scope)}"]
+            [
+                *(*entry.lines, *lines, *body.lines),
+                f"return {result_text(tree, iter(body.outputs), scope)}",
+            ]
         )
         run = self._run(compile(source, self._file(source), "exec"), source)
         if self.recorder.quiet:

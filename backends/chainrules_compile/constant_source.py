@@ -92,9 +92,8 @@ class Constants:
             return self._array(x)
         if vars(np).get(type(x).__name__) is not type(x) or x.dtype.hasobject:
             return None
-        if type(x) in (np.str_, np.bytes_):  # arrays drop zeros at their end
-            return self.known(f"numpy.{type(x).__name__}") + f"({x.item()!r})"
-        if x.dtype.kind in "iub" or (x.dtype.char in "efd" and np.isfinite(x)):
+        text = type(x) in (np.str_, np.bytes_)  # arrays drop zeros at their end
+        if text or x.dtype.kind in "iub" or (x.dtype.char in "efd" and np.isfinite(x)):
             return self.known(f"numpy.{type(x).__name__}") + f"({x.item()!r})"
         found = self._bytes(np.asarray(x))
         return found and f"{found}[()]"

@@ -78,7 +78,6 @@ class Entry:
         self._last: list[str] = []  # checks that call functions of the arguments
         self._forms: dict[str, tuple[str, Form]] = {}
         self._same: dict[str, list[str]] = {}
-        self._used = set(self.parameters)
         self.names: dict[Value, str] = {}
         for name in self.parameters:
             scope[name] = None  # so that no constant takes the name
@@ -95,7 +94,7 @@ class Entry:
         if taken := gathered(f, self._named):
             self._gathered = self._unused("keywords")
             self._checks.append(
-                f"{self._builtin(tuple)}({self._gathered}) != {scope.name(taken, 'keys')}"
+                f"{self._scope.named(tuple)}({self._gathered}) != {scope.name(taken, 'keys')}"
             )
             for key in taken:
                 self._before(self._named.pop(key), f"{self._gathered}[{key!r}]")
@@ -143,16 +142,12 @@ class Entry:
         condition = joined if "\n" not in joined else f"(\n        {joined}\n    )"
         return [f"if {condition}:\n        return {miss}"]
 
-    def _builtin(self, function: Any) -> str:
-        """Return the name of a builtin, which differs from it if an argument has that name."""
-        return self._scope.name(function, function.__name__)
+    def _is_not(self, name: str, cls: type) -> str:
+        """Return a test that a value has another class."""
+        return f"{self._scope.named(type)}({name}) is not {self._scope.named(cls)}"
 
     def _unused(self, name: str) -> str:
-        name, n = identifier(name), 1
-        while name in self._used or name in self._scope:
-            n += 1
-            name = f"{identifier(name.rstrip('0123456789_'))}_{n}"
-        self._used.add(name)
+        name = self._scope.unused(identifier(name))
         self._scope[name] = None
         return name
 
@@ -211,9 +206,9 @@ class Entry:
         cls = type(x)
         self._paths.setdefault(id(x), []).append(path)
         self.given[f"type({path})"] = cls
-        self._checks.append(f"{self._builtin(type)}({path}) is not {self._class(cls)}")
+        self._checks.append(self._is_not(path, cls))
         if cls in (list, tuple):
-            self._checks.append(f"{self._builtin(len)}({path}) != {len(x)}")
+            self._checks.append(f"{self._scope.named(len)}({path}) != {len(x)}")
             if len(x) > 1 and all([type(y) is float for y in x]):
                 return self._floats(x, path)
             if len(x) >= _MANY and of_one_form(x):
@@ -222,7 +217,7 @@ class Entry:
                 return self._whole_numbers(x, path)
         elif isinstance(x, dict):
             self._checks.append(
-                f"{self._builtin(tuple)}({path}) != {self._scope.name(tuple(x), 'keys')}"
+                f"{self._scope.named(tuple)}({path}) != {self._scope.name(tuple(x), 'keys')}"
             )
         assert tree.structure is not None
         kind, items = tree.structure.kind, tree.structure.items
@@ -267,8 +262,8 @@ class Entry:
         n = len(self._checks)
         found = [self._leaf(y, name) for y, name in zip(x, names, strict=True)]
         dtype = self._scope.name(x[0].dtype, x[0].dtype.name, ("dtype", x[0].dtype))
-        of, each = self._scope.name(form_of, "form"), self._builtin(map)
-        form = f"({self._class(np.ndarray)}, {x[0].shape}, {dtype}, True)"
+        of, each = self._scope.name(form_of, "form"), self._scope.named(map)
+        form = f"({self._scope.named(np.ndarray)}, {x[0].shape}, {dtype}, True)"
         self._same[f"[*{each}({of}, {path})].count({form}) != {len(x)}"] = self._checks[n:]
         return found
 
@@ -284,17 +279,14 @@ class Entry:
 
     def _others_than(self, cls: type, x: Any, path: str) -> str:
         """Return a test that a list contains a value of another class."""
-        each = f"{self._builtin(map)}({self._builtin(type)}, {path})"
-        return f"[*{each}].count({self._class(cls)}) != {len(x)}"
+        each = f"{self._scope.named(map)}({self._scope.named(type)}, {path})"
+        return f"[*{each}].count({self._scope.named(cls)}) != {len(x)}"
 
     def _before(self, name: str, where: str) -> None:
         """Assign a field to a name, after the checks so far."""
         now = [check for check in self._checks if check not in self._forms]
         self._checks = [check for check in self._checks if check in self._forms]
         self._heads += [*self._test(now, " or "), f"{name} = {where}"]
-
-    def _class(self, cls: type) -> str:
-        return self._scope.name(cls, cls.__name__)
 
     def _leaf(self, x: Any, name: str) -> Any:
         cls = type(x)
@@ -312,7 +304,7 @@ class Entry:
         if not recordable(cls) or issubclass(cls, _STATIC) or has_own(x):
             if name not in self._opaque or isinstance(x, PLAIN):
                 return self._static(x, name)
-            self._checks.append(f"{self._builtin(type)}({name}) is not {self._class(cls)}")
+            self._checks.append(self._is_not(name, cls))
             self.facts.append((name, f"any {cls.__qualname__}"))
             noted = self._recorder.opaque(x, name)
             self.names[noted.current] = name
@@ -334,14 +326,14 @@ class Entry:
                 )
             self._array(x, name)
         else:
-            self._checks.append(f"{self._builtin(type)}({name}) is not {self._class(cls)}")
+            self._checks.append(self._is_not(name, cls))
         return self._input(x, name)
 
     def _array(self, x: Any, name: str) -> None:
         """Add checks of the class and form of an array."""
         dtype = self._scope.name(x.dtype, name_of_dtype(x.dtype), ("dtype", x.dtype))
         texts = [
-            f"{self._builtin(type)}({name}) is not {self._class(type(x))}",
+            self._is_not(name, type(x)),
             f"{name}.shape != {x.shape} or {name}.dtype != {dtype}",
         ]
         strides = None if x.flags.c_contiguous else x.strides
@@ -381,9 +373,7 @@ class Entry:
         if x is None or x is True or x is False or x is ...:
             self._checks.append(f"{name} is not {x!r}")
         elif cls in (int, str):
-            self._checks.append(
-                f"{self._builtin(type)}({name}) is not {self._class(cls)} or {name} != {x!r}"
-            )
+            self._checks.append(f"{self._is_not(name, cls)} or {name} != {x!r}")
         elif cls is np.ndarray and x.size <= SMALL and not x.dtype.hasobject:
             self._array(x, name)
             self._checks.append(f"{name}.tobytes() != {x.tobytes()!r}")
@@ -391,7 +381,7 @@ class Entry:
             self.given[name] = x
             arrays = cls is np.ndarray or (cls is tuple and {*map(type, x)} == {np.ndarray})
             own, same = self._scope.name(x, f"static_{name}"), alike if arrays else equal
-            told = self._scope.name(same, same.__name__)
+            told = self._scope.named(same)
             self._checks.append(f"{name} is not {own} and not {told}({name}, {own})")
         self.facts.append((name, _shown(x)))
         if not named:
@@ -495,22 +485,17 @@ def is_named(tree: TreeDef) -> bool:
     )
 
 
-def result_text(tree: TreeDef, leaves: Iterable[str], scope: Scope) -> str:
-    """Return the expression that builds a result."""
-    return _expression(tree, iter(leaves), scope)
-
-
-def _expression(tree: TreeDef, rest: Iterator[str], scope: Scope) -> str:
-    """Return the expression of a part of a result; its leaves are next in `rest`."""
+def result_text(tree: TreeDef, rest: Iterator[str], scope: Scope) -> str:
+    """Return the expression of a result, or of a part of it; its leaves are next in `rest`."""
     if tree is LEAF:
         return next(rest)
     plain = tree.cls is dict and all([type(key) in (str, int) for key in tree.keys])
     named = is_named(tree)
     if not (named or plain or tree.cls in (tuple, list)):
         return _whole(tree, rest, scope)
-    children = [_expression(child, rest, scope) for child in tree.children]
+    children = [result_text(child, rest, scope) for child in tree.children]
     if named:
-        return f"{scope.name(tree.cls, tree.cls.__name__)}._make(({', '.join([*children, ''])}))"
+        return f"{scope.named(tree.cls)}._make(({', '.join([*children, ''])}))"
     if tree.cls is tuple:
         return f"({', '.join(children)}{',' * (len(children) == 1)})"
     if tree.cls is list:

@@ -55,15 +55,8 @@ class Unfit(Exception):  # noqa: N818 (not an error: the original function runs)
     With ``tell`` the user is warned, and the call does not count towards the maximum of programs.
     """
 
-    def __init__(
-        self,
-        why: str,
-        once: bool = False,
-        tell: bool = False,
-        arguments: tuple[str, ...] = (),
-    ) -> None:
+    def __init__(self, why: str, once: bool = False, tell: bool = False) -> None:
         super().__init__(why)
-        self.arguments = arguments
         self.once, self.tell = once, tell
         note(self)
 

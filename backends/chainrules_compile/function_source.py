@@ -28,11 +28,6 @@ TEXTS = {
     "equal": """def {name}(x, y):
     return type(x) is type(y) and not isinstance(x, numpy.ndarray) and bool(x == y)
 """,
-    "rows_of": "def {name}(x, *, first, last):\n    return list(x[first:last])\n",
-    "stacked_rows": """def {name}(*parts, back):
-    rows = [*parts[:-1], *parts[-1]][:: -1 if back else 1]
-    return (numpy.stack if type(rows[0]) is numpy.ndarray else numpy.array)(rows)
-""",
     "Index": """class {name}(tuple):
     HOLE = ("array",)
 
@@ -53,7 +48,6 @@ TEXTS = {
     "index": "def {name}(x, where):\n    return x[where]\n",
     "is_finite": "def {name}(t, *, like):\n    return numpy.isfinite(t).all()\n",
     "describe": "{name} = repr\n",
-    "in_own_context": "def {name}(f, /, *xs, **options):\n    return f(*xs, **options)\n",
 }
 """Texts of functions and classes whose own source says more than a saved module needs."""
 
@@ -109,7 +103,7 @@ class Definitions:
             return f"{parts[0]}({', '.join(parts[1:])})"
         if type(x) is Index:
             return f"{self.name(Index, 'Index')}({self.constants.text(tuple(x))})"
-        f = x if type(x) is types.FunctionType else getattr(x, "__wrapped__", x)
+        f: Any = x if type(x) is types.FunctionType else getattr(x, "__wrapped__", x)
         ours = str(getattr(f, "__module__", "")).startswith("chainrules_")
         if ours and getattr(f, "__name__", "") in TEXTS:
             return TEXTS[f.__name__].format(name=name)

@@ -30,8 +30,6 @@ def host(
     """Return the function that a call of an operation with recorded operands runs."""
     if implementation is None:
         return None
-    if operation in (add_at, add_along_axis):
-        return adding(operation, implementation)
     function: Any = implementation if isinstance(implementation, np.ufunc) else operation
     if operation in (logsumexp, softmax, log_softmax):
         implementation = operation._fallback  # loops that every target can join with others
@@ -45,6 +43,8 @@ def host(
         recorder = recorder_of(operands)
         if recorder is None:
             return compute(*operands, **options)
+        if operation in (add_at, add_along_axis):
+            return recorder.add_at(operation, operands[0], operands[1:], options)
         if operation is copy and shares.get():
             return operands[0]
         if (y := in_steps(operation, operands, options)) is not None:
@@ -74,18 +74,6 @@ def inline(operation: Any, body: Any, operands: Any, options: Any) -> Any:
         recorder.go_back(mark)
         operands, options = operation.normalise(operands, options)
         return recorder.compute(operation, body, operands, options)
-
-
-def adding(operation: Any, compute: Any) -> Callable[..., Any]:
-    """Return the function that an operation which adds to a buffer runs."""
-
-    def call(x: Any, *rest: Any, **options: Any) -> Any:
-        recorder = recorder_of((x, *rest))
-        if recorder is None:
-            return compute(x, *rest, **options)
-        return recorder.add_at(operation, x, rest, options)
-
-    return call
 
 
 def recorder_of(operands: tuple[Any, ...]) -> Recorder | None:

@@ -60,8 +60,6 @@ class Noted:
     __dispatch_type__: ClassVar[type]
     payload_type: ClassVar[type]
     __hash__ = None  # type: ignore[assignment]
-    payload: Any
-    recorder: Any
 
     def __init__(self, payload: Any, recorder: Any, noted: Value | None) -> None:
         self.payload = payload
@@ -140,9 +138,8 @@ class Noted:
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         refuse(self, "bytes")
 
-    def __copy__(self) -> Any:
-        x: Any = self
-        return x.copy() if type_info(type(x)).is_array else x
+    def __copy__(self: Any) -> Any:
+        return self.copy() if type_info(type(self)).is_array else self
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()
@@ -205,26 +202,21 @@ class Subscripts:
     """Methods that recorded arrays have and recorded numbers do not have."""
 
     __slots__ = ()
-    payload: Any
-    recorder: Any
 
-    def __len__(self) -> int:
+    def __len__(self: Any) -> int:
         return len(self.payload)
 
-    def __iter__(self) -> Any:
+    def __iter__(self: Any) -> Any:
         return (self[i] for i in range(len(self)))
 
-    def __contains__(self, item: Any) -> bool:
-        x: Any = self
-        return bool((x == item).any())
+    def __contains__(self: Any, item: Any) -> bool:
+        return bool((self == item).any())
 
-    def __getitem__(self, where: Any) -> Any:
-        x: Any = self
-        return self.recorder.read(x, where)
+    def __getitem__(self: Any, where: Any) -> Any:
+        return self.recorder.read(self, where)
 
-    def __setitem__(self, where: Any, value: Any) -> None:
-        x: Any = self
-        self.recorder.write(x, where, joined(value))
+    def __setitem__(self: Any, where: Any, value: Any) -> None:
+        self.recorder.write(self, where, joined(value))
 
     __array_priority__ = 1000
 
@@ -288,6 +280,11 @@ def plain(x: Any) -> Any:
         leaves, tree = flatten(x)
         return unflatten(tree, map(plain, leaves))
     return x
+
+
+def plain_one(x: Any) -> Any:
+    """Return the payload of a recorded value; other values unchanged."""
+    return x.payload if isinstance(x, Noted) else x
 
 
 def holds_noted(x: Any) -> bool:
@@ -361,17 +358,15 @@ _COMPARISONS = frozenset(["lt", "le", "gt", "ge", "eq", "ne"])
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    def method(self: Noted, other: Any) -> Any:
-        if type(other) not in CLASSES and _defers(function, other, self):
+    def computed(x: Noted, other: Any, operands: tuple[Any, Any]) -> Any:
+        if _defers(function, other, x):
             return NotImplemented
-        return self.recorder.compute(function, function, (self, other), {})
+        return x.recorder.compute(function, function, operands, {})
 
-    def reflected(self: Noted, other: Any) -> Any:
-        if type(other) not in _PLAIN and _defers(function, other, self):
-            return NotImplemented
-        return self.recorder.compute(function, function, (other, self), {})
-
-    return method, reflected
+    return (
+        lambda self, other: computed(self, other, (self, other)),
+        lambda self, other: computed(self, other, (other, self)),
+    )
 
 
 def _in_place(function: Callable[[Any, Any], Any]) -> Any:
@@ -432,11 +427,8 @@ for _name in _BINARY.split():
         setattr(Noted, f"__i{_name.strip('_')}__", _in_place(_function))
 
 
-def _unary(function: Callable[[Any], Any]) -> Any:
-    return lambda self: self.recorder.call(function, (self,), {})
-
-
 for _name in _UNARY.split():
-    setattr(Noted, f"__{_name}__", _unary(getattr(operator, _name)))
+    _function = getattr(operator, _name)
+    setattr(Noted, f"__{_name}__", lambda self, f=_function: self.recorder.call(f, (self,), {}))
 setattr(Noted, "__divmod__", _binary(divmod)[0])  # noqa: B010
 setattr(Noted, "__rdivmod__", _binary(divmod)[1])  # noqa: B010

@@ -35,17 +35,6 @@ def has_own(x: Any) -> bool:
     return not type_info(type(x)).is_array and bool(attributes(x))
 
 
-def is_ours(function: Any) -> bool:
-    """Return whether a function is an operation of this package."""
-    return isinstance(function, Primitive) and function.__module__.startswith("chainrules_")
-
-
-def of_library(function: Any) -> bool:
-    """Return whether a function belongs to an installed library other than NumPy."""
-    home = getattr(function, "__module__", None) or "numpy"
-    return is_library(home) and not home.startswith("numpy")
-
-
 def parts_of(function: Any, y: Any) -> tuple[list[Any], TreeDef]:
     """Flatten the result of a call.
 
@@ -82,7 +71,7 @@ def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
         known = y is None or isinstance(y, (bool, int, type, np.dtype)) or recordable(type(y))
         if known:
             continue
-        if is_ours(function):
+        if isinstance(function, Primitive) and function.__module__.startswith("chainrules_"):
             raise Unfit(
                 f"{name_of(function).removesuffix('_steps')} chooses its steps by numbers, and "
                 f"would choose others at the next call; fixed steps, by scan, are a program"
@@ -91,7 +80,8 @@ def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
             f"{name_of(function)} gives a {type(y).__name__}, which is another at the next call "
             f"and which no program has"
         )
-        if of_library(function):
+        home = getattr(function, "__module__", None) or "numpy"
+        if is_library(home) and not home.startswith("numpy"):
             raise Unfit(msg)
         raise RecordingError(f"{msg}; call it outside, and name what it gives in static=")
 

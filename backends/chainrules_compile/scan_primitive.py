@@ -16,9 +16,10 @@ import numpy as np
 from chainrules_compile.compile_one_call import CompiledProgram, Making
 from chainrules_compile.errors import RecordingError, behind
 from chainrules_compile.guards import Guards
-from chainrules_compile.recorded_values import Noted
+from chainrules_compile.recorded_values import Noted, plain_one
 from chainrules_compile.recorder import apart, sharing
-from chainrules_compile.scan_recording import LONG, Changing, Turns, Unsteady, plain_one
+from chainrules_compile.scan_iteration import Leaves
+from chainrules_compile.scan_recording import LONG, Changing, Turns, Unsteady
 from chainrules_py import ForwardMode, ReverseMode, ZeroTangent, frule, is_zero, rrule
 from chainrules_py.extend import (
     HigherOrder,
@@ -36,7 +37,6 @@ from chainrules_py.extend import (
 SHORT = 16
 """Minimum length of a scan that becomes a loop."""
 
-Leaves = tuple[Any, ...]
 rolling: ContextVar[str] = ContextVar("rolling", default="never")
 """Whether scans become loops: "loose" or "never"."""
 
@@ -154,12 +154,23 @@ def _split(xs: Leaves, *counts: int) -> Iterator[Leaves]:
     yield xs
 
 
-def _parted(f: Any) -> tuple[Leaves, Callable[[Leaves], Any]]:
-    """Return the leaves that a function captures, and a function that rebuilds it with others."""
-    if not is_structure_type(type(f)):
-        return (), lambda _: f
-    leaves, tree = flatten(f)
-    return tuple(leaves), lambda xs: unflatten(tree, xs)
+def _parted(f: Any, n: int) -> tuple[Leaves, Callable[..., Leaves]]:
+    """Return the leaves that a function captures, and the function of these, a carry and a row.
+
+    It takes the leaves one by one, n of them for the carry, and returns those of its results.
+    """
+    leaves = list[Any]()
+    around: Callable[[Leaves], Any] = lambda _: f
+    if is_structure_type(type(f)):
+        leaves, tree = flatten(f)
+        around = lambda xs: unflatten(tree, xs)
+
+    def flat(*xs: Any) -> Leaves:
+        captured, carry, x = _split(xs, len(leaves), n)
+        new, ys = around(captured)(carry, x)
+        return (*new, *ys)
+
+    return tuple(leaves), flat
 
 
 def _entries(t: Any, n: int) -> list[Any]:
@@ -217,14 +228,10 @@ def scan_turns_frule(
 ) -> Any:
     """Push tangents through all iterations, in one scan with the values."""
     given: Any = (f, carry, rows)
-    parts, around = _parted(f)
-    m, n, k = len(parts), len(given[1]), len(given[2])
+    n, k = len(given[1]), len(given[2])
+    parts, flat = _parted(f, n)
+    m = len(parts)
     part_dots, carry_dots, row_dots = _split(_dots(given[0 if m else 1 :], tangents), m, n)
-
-    def flat(*xs: Any) -> Any:
-        captured, carry, x = _split(xs, m, n)
-        new, ys = around(captured)(carry, x)
-        return (*new, *ys)
 
     def turn(state: Leaves, row: Leaves) -> Any:
         (carry, dots), (x, x_dots) = _split(state, n), _split(row, k)
@@ -253,11 +260,12 @@ def scan_turns_rrule(
 ) -> Any:
     """Run the pullbacks from the last iteration to the first, at the states kept on the way."""
     given: Any = (f, carry, rows)
-    parts, around = _parted(f)
-    m, n, k = len(parts), len(given[1]), len(given[2])
+    n, k = len(given[1]), len(given[2])
+    parts, flat = _parted(f, n)
+    m = len(parts)
 
     def forward(state: Leaves, row: Leaves) -> Any:
-        new, ys = around(parts)(state, row)
+        new, ys = given[0](state, row)
         return new, (*ys, *state)
 
     end, found = turns(forward, given[1], given[2], length, backwards)
@@ -265,15 +273,12 @@ def scan_turns_rrule(
         raise Changing  # they would become NumPy numbers as elements of an array
     ys, states = _split(found, len(found) - n)
 
-    def flat(*xs: Any) -> Any:
-        captured, carry, x = _split(xs, m, n)
-        new, ys = around(captured)(carry, x)
-        return (*new, *ys, *captured)  # the cotangents of these are sums so far
-
     def back(bars: Leaves, row: Leaves) -> Any:
         x, state, y_bars = _split(row, k, n)
         new_bars, part_bars = _split(bars, n)
-        out, pull = config.rrule_via_ad(flat, *parts, *state, *x)
+        # The cotangents of what is captured are sums so far.
+        summed = lambda *xs: (*flat(*xs), *xs[:m])
+        out, pull = config.rrule_via_ad(summed, *parts, *state, *x)
         found = pull(_of_numbers(out, (*new_bars, *y_bars, *part_bars)))
         parts_now, carry_now, x_bars = _split(_flowing(found), m, n)
         return (*carry_now, *parts_now), x_bars

@@ -19,8 +19,7 @@ from chainrules_compile.loop_node import Loop, rows_of, stacked_rows
 from chainrules_compile.passes.scan_bodies import with_own_turns
 from chainrules_compile.recorded_calls import ELSEWHERE
 from chainrules_compile.recorded_types import classes
-from chainrules_compile.recorded_values import Noted
-from chainrules_compile.recorder import Recorder
+from chainrules_compile.recorded_values import Noted, plain_one
 from chainrules_compile.scan_iteration import Leaves, Turn, renamed
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import write
@@ -76,10 +75,10 @@ class Turns:
     ) -> None:
         self.f, self.carry, self.rows, self.back = f, carry, rows, backwards
         self.order = range(length)[::-1] if backwards else range(length)
-        found = [x for x in (*carry, *rows) if isinstance(x, Noted)]
         self.results: list[Leaves] = []
         self.kept: list[Any] | None = None
-        self.recorder: Recorder | None = found[0].recorder if found else None
+        found = (x.recorder for x in (*carry, *rows) if isinstance(x, Noted))
+        self.recorder: Any = next(found, None)
 
     def result(self) -> Any:
         """Return the final carry and the stacked outputs."""
@@ -94,7 +93,7 @@ class Turns:
                     raise Changing
                 if self._looped(self.order[done:]):
                     return
-            rows = [_row(x, i) for x in self.rows]
+            rows = [None if x is None else x[i] for x in self.rows]
             carry, ys = self.f(self._noting(self.carry), self._noting(rows))
             self.carry, known = carry, self.recorder
             self.results.append(ys)
@@ -103,11 +102,12 @@ class Turns:
 
     def _noting(self, xs: Iterable[Any]) -> Leaves:
         """Return the arguments of an iteration, as recorded values if there is a recorder."""
-        recorder: Any = self.recorder
-        if recorder is None:
+        if self.recorder is None:
             return tuple(xs)
         return tuple([
-            recorder._noted(x, recorder.operand(x), None, None) if type(x) is np.ndarray else x
+            self.recorder._noted(x, self.recorder.operand(x), None, None)
+            if type(x) is np.ndarray
+            else x
             for x in xs
         ])  # fmt: skip
 
@@ -129,29 +129,28 @@ class Turns:
 
     def _looped(self, left: range) -> bool:
         """Record the rest as a loop; return False if the body changes the form of the carry."""
-        recorder: Any = self.recorder
-        for x in recorder.alive():
+        for x in self.recorder.alive():
             x.current  # noqa: B018 (views are read before the loop, not in its body)
-        asked, before = dict(recorder._asked), len(recorder.living)
-        outside = recorder.calls
+        asked, before = dict(self.recorder._asked), len(self.recorder.living)
+        outside = self.recorder.calls
         try:
-            recorder.calls = []
-            turn = self._turn(recorder, left[0])
+            self.recorder.calls = []
+            turn = self._turn(left[0])
         finally:
-            recorder.calls = outside
+            self.recorder.calls = outside
         forms = zip(turn.held, self.carry, turn.new, strict=True)
         if not all([_same_form(*each) for each in forms]):
-            recorder._asked = asked
+            self.recorder._asked = asked
             return False
         pairs = [xs for ys in self.results for xs in zip(ys, turn.ys, strict=True)]
-        if not all([_same_rows(x, y) for x, y in pairs]):
+        if any([_row_form(x) != _row_form(y) for x, y in pairs if x is not None and y is not None]):
             raise Changing
         self._check_questions(turn.calls)
-        payloads = payloads_of(recorder, before, turn)
+        payloads = payloads_of(self.recorder, before, turn)
         self._note(left, turn, payloads)
         return True
 
-    def _turn(self, recorder: Any, at: int) -> Turn:
+    def _turn(self, at: int) -> Turn:
         """Record the loop body on placeholders."""
         held = [self._held(x) for x in self.carry]
         rows = [None if x is None else self._stand_in(plain_one(x)[at]) for x in self.rows]
@@ -161,7 +160,7 @@ class Turns:
         outputs = [self._output(y) for y in going]
         kept = [self._output(y) for y in ys if y is not None]
         found = [h for h in held if h is not None], [h for h in rows if h is not None]
-        return Turn(held, *found, new, ys, (*outputs, *kept), recorder.calls)
+        return Turn(held, *found, new, ys, (*outputs, *kept), self.recorder.calls)
 
     def _held(self, x: Any) -> Noted | None:
         """Return the placeholder of a leaf of the carry; None for a static leaf."""
@@ -173,13 +172,12 @@ class Turns:
         return self._stand_in(y)
 
     def _stand_in(self, y: Any) -> Noted:
-        recorder: Any = self.recorder
         if type(y) is np.ndarray:
             y = np.array(y, order="C")
-        value = Value(recorder._name(), type(y), *_form(y), ELSEWHERE, layout_of(y))
-        held: Noted = classes[type(y)](y, recorder, value)
+        value = Value(self.recorder._name(), type(y), *_form(y), ELSEWHERE, layout_of(y))
+        held: Noted = classes[type(y)](y, self.recorder, value)
         if type(y) is np.ndarray:
-            recorder._owners[id(y)] = weakref.ref(held)
+            self.recorder._owners[id(y)] = weakref.ref(held)
         return held
 
     def _output(self, y: Any) -> Any:
@@ -190,8 +188,7 @@ class Turns:
             return self._laid(y).current
         if _static(y):
             raise Changing
-        recorder: Any = self.recorder
-        return recorder.operand(y)
+        return self.recorder.operand(y)
 
     def _laid(self, x: Any) -> Any:
         """Return a C-contiguous array: the array itself, or a copy."""
@@ -213,8 +210,7 @@ class Turns:
 
     def _note(self, left: range, turn: Turn, payloads: dict[Value, Any]) -> None:
         """Record the loop, and update the carry and the outputs."""
-        recorder: Any = self.recorder
-        body, same = turn.program(recorder)
+        body, same = turn.program(self.recorder)
         if any([x not in payloads for x in same]):
             raise Changing
         sequences, lists = self._sequences(left)
@@ -222,15 +218,17 @@ class Turns:
         loop = Loop(body, n, len(same), len(turn.carried), backwards)
         pairs = zip(turn.held, self.carry, strict=True)
         firsts = [self._laid(x) for h, x in pairs if h is not None]
-        operands = (*same, *map(recorder.operand, firsts), *sequences)
-        ends = [renamed(h.current, recorder._name()) for h in turn.carried]
-        keeps = [Value(recorder._name(), list) for y in turn.ys if y is not None]
+        operands = (*same, *map(self.recorder.operand, firsts), *sequences)
+        ends = [renamed(h.current, self.recorder._name()) for h in turn.carried]
+        keeps = [Value(self.recorder._name(), list) for y in turn.ys if y is not None]
         call = Call(loop, operands, {}, (*ends, *keeps))
         found = run_loop(call, (*[payloads[x] for x in same], *map(plain_one, firsts), *lists))
         if any([x.layout != layout_of(y) for x, y in zip(ends, found, strict=False)]):
             raise Changing
-        recorder.calls.append(call)
-        last = iter([recorder._noted(y, x, None, None) for x, y in zip(ends, found, strict=False)])
+        self.recorder.calls.append(call)
+        last = iter(
+            [self.recorder._noted(y, x, None, None) for x, y in zip(ends, found, strict=False)]
+        )
         pairs = zip(turn.held, turn.new, strict=True)
         self.carry = tuple([x if h is None else next(last) for h, x in pairs])
         kept = iter(zip(keeps, found[len(ends) :], strict=True))
@@ -238,31 +236,27 @@ class Turns:
 
     def _sequences(self, left: range) -> tuple[list[Value], list[Any]]:
         """Record the lists of the remaining rows; return their values and payloads."""
-        recorder: Any = self.recorder
         values, lists = [], []
         for x in self.rows:
             if x is None:
                 continue
             x = self._laid(x)
-            value = Value(recorder._name(), list, memory=ELSEWHERE)
+            value = Value(self.recorder._name(), list, memory=ELSEWHERE)
             options = {"first": min(left), "last": max(left) + 1}
-            recorder.calls.append(Call(rows_of, (recorder.operand(x),), options, (value,)))
+            self.recorder.calls.append(
+                Call(rows_of, (self.recorder.operand(x),), options, (value,))
+            )
             values.append(value)
             lists.append(rows_of(plain_one(x), **options))
         return values, lists
 
     def _stacked(self, first: list[Any], kept: Value, rows: list[Any]) -> Any:
         """Record the array that stacks single outputs and those of the loop after them."""
-        recorder: Any = self.recorder
-        operands = (*[recorder.operand(x) for x in first], kept)
+        operands = (*[self.recorder.operand(x) for x in first], kept)
         payload = stacked_rows(*map(plain_one, first), rows, back=self.back)
-        value = recorder._value(payload, recorder._name(), None)
-        recorder.calls.append(Call(stacked_rows, operands, {"back": self.back}, (value,)))
-        return recorder._noted(payload, value, None, None)
-
-
-def _row(x: Any, i: int) -> Any:
-    return None if x is None else x[i]
+        value = self.recorder._value(payload, self.recorder._name(), None)
+        self.recorder.calls.append(Call(stacked_rows, operands, {"back": self.back}, (value,)))
+        return self.recorder._noted(payload, value, None, None)
 
 
 def _static(x: Any) -> bool:
@@ -275,19 +269,9 @@ def _form(y: Any) -> tuple[Any, Any]:
 
 
 def _row_form(x: Any) -> Any:
-    """Return the shape and dtype of an output in the stacked array; None for an absent output."""
+    """Return the shape and dtype of an output in the stacked array."""
     y = plain_one(x)
-    return None if y is None else (np.shape(y), getattr(y, "dtype", None) or np.asarray(y).dtype)
-
-
-def _same_rows(x: Any, y: Any) -> bool:
-    """Return whether outputs can be rows of one array; an absent output matches any."""
-    return _row_form(x) == _row_form(y) or x is None or y is None
-
-
-def plain_one(x: Any) -> Any:
-    """Return the payload of a recorded value; other values unchanged."""
-    return x.payload if isinstance(x, Noted) else x
+    return np.shape(y), getattr(y, "dtype", None) or np.asarray(y).dtype
 
 
 def _same_form(held: Noted | None, x: Any, y: Any) -> bool:

@@ -72,17 +72,23 @@ class Scope(UserDict[str, Any]):
         key = ("id", id(x)) if key is None else key
         found = self._names.get(key)
         if found is None:
-            base = found = identifier(hint)
-            n = self._counts.get(base, 1)
-            known = self.data
-            while found in known or found in self.locals:
-                n += 1
-                found = f"{base}_{n}"
-            self._counts[base] = n
-            self._names[key] = found
+            found = self._names[key] = self.unused(identifier(hint))
             self._kept.append(x)
-            known[found] = x
+            self.data[found] = x
         return found
+
+    def named(self, x: Any) -> str:
+        """Return the name of a function or a class, which is its own unless that is taken."""
+        return self.name(x, x.__name__)
+
+    def unused(self, hint: str) -> str:
+        """Return a name that neither an object nor a value has."""
+        name, n = hint, self._counts.get(hint, 1)
+        while name in self.data or name in self.locals:
+            n += 1
+            name = f"{hint}_{n}"
+        self._counts[hint] = n
+        return name
 
 
 def count_in(name: str) -> int:

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_py.ops import add_at, scatter_add
 from chainrules_py.program import Call, Program, Value
+
+COMPARISONS = frozenset(
+    (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+)
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+ADDS = (add_at, scatter_add)
+"""Operations that add to a part of an array."""
 
 
 def is_array(x: Any) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 
 from chainrules_compile.internal_functions import expect, is_finite
 from chainrules_compile.passes.analysis import (
+    ADDS,
     changed,
     contiguous,
     fits,
@@ -35,7 +36,6 @@ from chainrules_py.ops import (
     full_like,
     permute_dims,
     reshape,
-    scatter_add,
     zeros_like,
 )
 from chainrules_py.ops.engine_operations import Index, duplicate, read
@@ -43,11 +43,10 @@ from chainrules_py.program import Call, Program, Value
 
 _NUMBERS = (int, float, np.float64)
 _SUMS = (np.add, np.subtract)
-_ADDS = (add_at, scatter_add)
 _PRODUCTS = (np.multiply, np.divide)
 _ON_DIAGONALS = frozenset((*_SUMS, *_PRODUCTS, np.negative, copy, duplicate))
 _MATMULS = (np.matmul, operator.matmul)
-_KEEP = _ON_DIAGONALS.union((*_MATMULS, *_ADDS, permute_dims, reshape)) - {np.divide}
+_KEEP = _ON_DIAGONALS.union((*_MATMULS, *ADDS, permute_dims, reshape)) - {np.divide}
 """Functions whose results are infinite or NaN somewhere if an operand is."""
 _FEWEST, _MOST = 64, 1 << 22
 """Minimum and maximum number of elements of an array with diagonals."""
@@ -181,7 +180,7 @@ class _Walk:
         f, xs = call.function, call.operands
         if any([is_array(x) and x.dtype != y.dtype for x in xs]):
             return {} if _is_zeros(call) else None
-        if f in _ADDS and len(xs) == 2 and not any(e is Index.HOLE for e in call.options["index"]):
+        if f in ADDS and len(xs) == 2 and not any(e is Index.HOLE for e in call.options["index"]):
             return self._placed(call, y)
         if call.options or f not in _ON_DIAGONALS:
             return {} if _is_zeros(call) else None

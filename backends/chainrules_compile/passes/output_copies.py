@@ -27,22 +27,18 @@ def with_own_outputs(program: Program) -> Program:
     calls = list(program.calls)
     outputs: list[object] = []
     for i, x in enumerate(program.outputs):
+        outputs.append(x)
         if not is_held(x):
-            outputs.append(x)
             continue
-        root = of[x]
-        if root in shared or (x.memory is not None and _is_part(x, x.memory)):
+        if of[x] in shared or (x.memory is not None and _is_part(x, x.memory)):
             copied, options, layout = _copied(x)
-            own = Value(f"{x.name}_own{i}", x.type, x.shape, x.dtype, None, layout)
+            outputs[i] = own = Value(f"{x.name}_own{i}", x.type, x.shape, x.dtype, None, layout)
             constant = program.constants.get(x)
             if constant is None or copied is laid_out or constant.tobytes().strip(b"\0"):
                 calls.append(Call(copied, (x,), options, (own,)))
             else:  # no memory is read
                 calls.append(Call(np.zeros, (x.shape,), {"dtype": x.dtype}, (own,)))
-            outputs.append(own)
-        else:
-            outputs.append(x)
-        shared.add(root)
+        shared.add(of[x])
     return changed(program, calls=tuple(calls), outputs=tuple(outputs))
 
 

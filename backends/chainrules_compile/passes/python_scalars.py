@@ -26,6 +26,7 @@ from chainrules_compile.internal_functions import (
     subtract_at,
 )
 from chainrules_compile.passes.analysis import (
+    COMPARISONS,
     call_of,
     changed,
     is_array,
@@ -55,7 +56,6 @@ _PLAIN: dict[Any, Any] = {
 }
 """By function of NumPy's numbers, a function of Python's numbers with the same bits."""
 _POWERS: dict[Any, Any] = {operator.pow: power, v.pow: power_silently}
-_COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 _STORES = (store, subtract_at, v.scatter_add, v.add_at)
 _QUOTIENTS = frozenset((over, over_silently))
 _ENTERING = frozenset((read, v.lift))
@@ -89,16 +89,14 @@ def with_plain_numbers(program: Program) -> Program:
     of = together(plain)
     others = [i for i in range(len(calls)) if i not in at]
     made = {calls[i].results[0]: calls[i] for i in others if calls[i].function in _ENTERING}
-    compared = [calls[i].results[0] for i in others if calls[i].function in _COMPARISONS]
+    compared = [calls[i].results[0] for i in others if calls[i].function in COMPARISONS]
     uses = used_by(program, others, {*[x for x in of if x.type is np.float64], *compared})
     gain_of = {f: _GAINS.get(plain_one, _GAIN) for f, plain_one in table.items()}
     gains: defaultdict[Value, int] = defaultdict(int)
     for call in plain:
         gains[of[call.results[0]]] += gain_of[call.function]
-    if np.ndarray in {x.type for x in of}:
-        for call in plain:
-            if any(map(is_array, call.values)):
-                gains[of[call.results[0]]] += _OF_ARRAY
+        if any(map(is_array, call.values)):
+            gains[of[call.results[0]]] += _OF_ARRAY
     for x in of.keys() - {call.results[0] for call in plain}:
         gains[of[x]] += entering(x, made.get(x))
     for x, using in uses.items():
@@ -208,7 +206,7 @@ def wants(program: Program, uses: Any, i: int, x: Value) -> bool:
     f: Any = call.function
     if f is is_finite or (f is expect and call.options["kind"] is bool):
         return False
-    if f in _COMPARISONS:
+    if f in COMPARISONS:
         places = uses.get(call.results[0], ())
         asked = [p < len(program.calls) and program.calls[p].function is expect for p in places]
         return not (all(asked) and all(map(_is_number, call.operands)))
@@ -270,8 +268,7 @@ class _Lowering:
                     if f is operator.mul and type(operands[0]) is float and operands[0] == 1.0:
                         found[results[0]] = operands[1]
                         continue
-                y = value_of(f"{results[0].name}.plain", float, None, None, None, None)
-                found[results[0]] = y
+                y = found[results[0]] = number(results[0])
                 calls.append(call_of(f, operands, {}, (y,), given))
             elif chosen.isdisjoint(values) and chosen.isdisjoint(results):
                 calls.append(call)

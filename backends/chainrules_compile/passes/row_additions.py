@@ -7,13 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.passes.analysis import changed, contiguous, counts, is_array, size, value_of
+from chainrules_compile.passes.analysis import (
+    ADDS,
+    changed,
+    contiguous,
+    counts,
+    is_array,
+    size,
+    value_of,
+)
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_py.ops import add_at, copy, scatter_add
+from chainrules_py.ops import add_at, copy
 from chainrules_py.ops.engine_operations import Index, duplicate
 from chainrules_py.program import Call, Program, Value
 
-_ADDS = (add_at, scatter_add)
 _FEWEST = 200
 """Minimum number of indices."""
 _WIDEST = 32
@@ -23,7 +30,7 @@ _AT_ROWS = Index((Index.HOLE,))
 
 def with_added_rows(program: Program) -> Program:
     """Return the program with one call for consecutive additions to rows of an array."""
-    if program.functions.isdisjoint(_ADDS):
+    if program.functions.isdisjoint(ADDS):
         return program
     made, uses = program.definitions(), counts(program)
     taken, calls = set[int](), list[Call]()
@@ -53,7 +60,7 @@ def _run(call: Call, made: Mapping[Value, Call], uses: Mapping[Value, int]) -> I
 
 def _adds_to_rows(call: Call) -> bool:
     """Return whether a call adds to short rows of a matrix, or to elements of a vector."""
-    if call.function not in _ADDS or len(call.operands) != 3 or call.options["index"] != _AT_ROWS:
+    if call.function not in ADDS or len(call.operands) != 3 or call.options["index"] != _AT_ROWS:
         return False
     (z,), (_, y, places) = call.results, call.operands
     if not (is_array(z) and is_array(y) and is_array(places)) or places.dtype.kind != "i":

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.passes.analysis import (
+    FLOATS,
     axes_of,
     changed,
     is_array,
@@ -26,7 +27,6 @@ _MOST = 7
 _ROWS = 48
 """Minimum number of rows, per number but one, for which columns are faster."""
 _SUMS = frozenset((sum_, np.sum))
-_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def with_short_sums(program: Program) -> Program:
@@ -47,7 +47,7 @@ def _is_short(call: Call) -> bool:
     axis = axes[0] if axes else call.options.get("axis")
     n = x.shape[-1]
     last = axis is not None and axes_of(axis, len(x.shape)) == (len(x.shape) - 1,)
-    plain = x.dtype in _DTYPES and x.dtype == y.dtype and is_contiguous(x) and is_contiguous(y)
+    plain = x.dtype in FLOATS and x.dtype == y.dtype and is_contiguous(x) and is_contiguous(y)
     return last and plain and 1 < n <= _MOST and size(y) >= _ROWS * (n - 1)
 
 

@@ -361,16 +361,6 @@ def key_of(call: Call) -> Any:
             if id(x) > id(y) and either_way(call):
                 operands = (y, x)
         return (id(call.function), *operands)
-    if len(operands) == 2 and not options:  # a value and a number, the most frequent case
-        x, y = operands
-        if type(x) is Value and type(y) is float and y and y == y:
-            return id(call.function), id(x), (float, y)
-        if type(y) is Value and type(x) is float and x and x == x:
-            number = float, x
-            either = either_way(call)
-            return (
-                (id(call.function), id(y), number) if either else (id(call.function), number, id(y))
-            )
     keys = [id(x) if type(x) is Value else static_key(x) for x in operands]
     if len(keys) == 2 and type(keys[0]) is tuple and either_way(call):
         keys.reverse()

@@ -21,13 +21,7 @@ def with_parts(program: Program) -> Program:
     """Return the program with ``x[i] += y`` for ``x[i] = x[i] + y``, also for differences."""
     if store not in program.functions:
         return program
-    stored = {call.operands[1] for call in program.calls if fits(call)}
-    made = {c.results[0]: c for c in program.calls if c.function in _AT and c.results[0] in stored}
-    parts = {c.operands[0] for c in made.values() if type(c.operands[0]) is Value}
-    made |= {c.results[0]: c for c in program.calls if c.function is read and c.results[0] in parts}
-    if parts.isdisjoint(made):
-        return program
-    uses = counts(program)
+    made, uses = program.definitions(), counts(program)
     calls: list[Call | None] = list(program.calls)
     where = {id(call): i for i, call in enumerate(program.calls)}
     for i, call in enumerate(program.calls):

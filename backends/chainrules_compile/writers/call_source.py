@@ -14,7 +14,7 @@ from chainrules_compile.internal_functions import (
     is_finite,
     sum_to,
 )
-from chainrules_compile.passes.analysis import axes_of, is_array, is_contiguous, size
+from chainrules_compile.passes.analysis import FLOATS, axes_of, is_array, is_contiguous, size
 from chainrules_compile.writers.shortcuts import (
     is_matrix,
     is_vector,
@@ -88,7 +88,6 @@ OPERATORS = {
     operator.rshift: ">>",
 }
 SPELLINGS: dict[Any, Spelling] = {}
-_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 _LONG = 4096
 
 
@@ -138,7 +137,7 @@ def _accumulation(ufunc: np.ufunc) -> Spelling:
 
     def spell(s: Speller, call: Call) -> str | None:
         (x,), axis = call.operands, call.options["axis"]
-        known = is_array(x) and x.dtype in _FLOATS and not call.options["include_initial"]
+        known = is_array(x) and x.dtype in FLOATS and not call.options["include_initial"]
         if not known or not x.shape or (axis is None and len(x.shape) != 1):
             return None
         name = s.scope.name(accumulate, f"{ufunc.__name__}_accumulate", ("accumulate", ufunc))
@@ -335,7 +334,7 @@ def _dot_to(s: Speller, call: Call) -> str | None:
     x, y = call.operands
     way: Any = type_info(x.type).library.dots
     result, shape = call.options["result"], call.options["shape"]
-    alike = x.dtype == y.dtype in _FLOATS and x.shape == y.shape
+    alike = x.dtype == y.dtype in FLOATS and x.shape == y.shape
     if alike and not shape and size(x) <= _LONG:
         return f"{s.scope.name(direct(np.vdot), 'vdot')}({s.text(x)}, {s.text(y)})"
     name = s.scope.made(way, (result, shape, y.shape), "dot_to")
@@ -349,7 +348,7 @@ def _matmul(s: Speller, call: Call) -> str | None:
     For operands without gaps both call the same function of BLAS.
     """
     a, b = call.operands
-    alike = is_array(a) and is_array(b) and a.dtype == b.dtype in _FLOATS
+    alike = is_array(a) and is_array(b) and a.dtype == b.dtype in FLOATS
     if alike and not call.options and all([is_matrix(x) or is_vector(x) for x in (a, b)]):
         return f"{s.text(a)}.dot({s.text(b)})"
     return f"{s.text(a)} @ {s.text(b)}" if call.function is operator.matmul else None
@@ -362,13 +361,11 @@ def _matmul_left(s: Speller, call: Call) -> str | None:
         return None
     if len(a.shape) == len(y_bar.shape) > 2 == len(b.shape):
         return f"{_tall(s, y_bar)}.dot({s.text(b)}.T).reshape({call.results[0].shape})"
-    if len(a.shape) > 2 or len(a.shape) == len(b.shape) == 1:
-        return None
-    if len(b.shape) == 1 and len(a.shape) == 2:
+    if len(a.shape) == 2 and len(b.shape) == 1:
         return f"{s.text(y_bar)}[..., None] * {s.text(b)}"
-    if len(b.shape) != 2:
-        return None
-    return f"{s.text(y_bar)}.dot({s.text(b)}.T)"
+    if len(a.shape) <= 2 == len(b.shape):
+        return f"{s.text(y_bar)}.dot({s.text(b)}.T)"
+    return None
 
 
 @spells("matmul_right_numpy")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 import chainrules_compile.writers.scalar_operation_source  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from chainrules_compile.internal_functions import expect, is_finite, plain_number
+from chainrules_compile.passes.analysis import COMPARISONS
 from chainrules_compile.passes.buffer_reuse import writes
 from chainrules_compile.writers.call_source import OPERATORS, SPELLINGS
 from chainrules_py import Primitive
@@ -18,9 +18,6 @@ from chainrules_py.program import Call, Program, Value
 _TERMS = 8
 """Maximum number of operators on numbers in one expression."""
 
-COMPARISONS = frozenset(
-    (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
-)
 _SIGNS = frozenset(OPERATORS) - COMPARISONS
 
 

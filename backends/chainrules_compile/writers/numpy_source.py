@@ -20,14 +20,14 @@ from chainrules_compile.internal_functions import (
     subtract_at,
 )
 from chainrules_compile.loop_node import Loop
-from chainrules_compile.passes.analysis import bits_of, is_array, size
+from chainrules_compile.passes.analysis import COMPARISONS, bits_of, is_array, size
 from chainrules_compile.passes.buffer_reuse import Into, writes
 from chainrules_compile.passes.simplify import static_key
 from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.call_source import OPERATORS, SPELLINGS
-from chainrules_compile.writers.expression_nesting import COMPARISONS, last_uses, nested
+from chainrules_compile.writers.expression_nesting import last_uses, nested
 from chainrules_compile.writers.interface import Body
-from chainrules_compile.writers.shortcuts import ASKING, entry_text, is_plain, takes_whole_numbers
+from chainrules_compile.writers.shortcuts import ASKING, entry_text, takes_whole_numbers
 from chainrules_py import Primitive
 from chainrules_py.ops import add_along_axis, add_at, scatter_add
 from chainrules_py.ops.engine_operations import Index, store
@@ -71,13 +71,12 @@ class NumpyWriting:
         self.lines, self.free = list[str](), list[str]()
         self._inside = dict[Value, Call]()
         self._bound, self._locals = dict[int, str](), dict[str, str]()
-        self._plain, self._numbers = dict[Any, str](), dict[Any, str]()
+        self._numbers = dict[Any, str]()
         self._count = 0
         for x, array in program.constants.items():
             self.names[x] = scope.name(array, x.name)
         self._given = set(self.names)
-        self._taken = {*self.names.values(), "part", "i", "j"}
-        scope.locals |= self._taken
+        scope.locals.update(self.names.values())
 
     def body(self) -> Body:
         """Write all calls."""
@@ -132,10 +131,7 @@ class NumpyWriting:
             name = names[x]
             if name in taken:
                 continue
-            if x.type is list:
-                self.lines.append(f"{name} = None")
-                continue
-            if x.type is np.ndarray and size(x) > LARGE:
+            if x.type is list or (x.type is np.ndarray and size(x) > LARGE):
                 self.lines.append(f"{name} = None")
             elif x.type is np.ndarray and name not in fixed:
                 small.append(name)
@@ -143,8 +139,6 @@ class NumpyWriting:
                 free.append(name)
         if len(small) >= 8:  # fewer names are soon reused
             self.lines.append(f"{' = '.join(small)} = None")
-        if all(map(uses.__getitem__, results)):
-            return
         used = {names[x] for x in results if uses[x]}
         for name in dict.fromkeys([names[x] for x in results]):
             if name not in used and name not in fixed:
@@ -152,20 +146,14 @@ class NumpyWriting:
 
     def unused(self, hint: str) -> str:
         """Return a name that nothing has."""
-        name, n = hint, 1
-        while name in self.scope or name in self._taken:
-            n += 1
-            name = f"{hint}_{n}"
-        self._taken.add(name)
+        name = self.scope.unused(hint)
         self.scope.locals.add(name)
         return name
 
     def local(self, hint: str) -> str:
         """Return a name for a short-lived value, the same one for each hint."""
         if hint not in self._locals:
-            free = not (hint in self.scope or hint in self.names.values())
-            self._locals[hint] = hint if free else self.unused(hint)
-            self.scope.locals.add(hint)
+            self._locals[hint] = self.unused(hint)
         return self._locals[hint]
 
     def new(self, x: Value) -> str:
@@ -174,31 +162,25 @@ class NumpyWriting:
             name = self.free.pop()
         else:
             self._count += 1
-            name = f"v{self._count}"
-            while name in self.scope.data or name in self._taken:
-                self._count += 1
-                name = f"v{self._count}"
-            self.scope.locals.add(name)
+            name = self.unused(f"v{self._count}")
         self.names[x] = name
         return name
 
     def _one(self, call: Call) -> None:
-        (result,), function = call.results, call.function
-        if type(function) is not Into:
-            if writes(function):
-                self._write(function, call, result, False)
-            else:
-                text = self.call(call)
-                self.lines.append(f"{self.new(result)} = {text}")
-            return
-        place, function = function.place, function.function
+        (result,), function, place = call.results, call.function, None
+        if type(function) is Into:
+            place, function = function.place, function.function
         if writes(function):
-            self._write(function, call, result, True)
-            return
-        name = self.names[result] = self.names[call.operands[place]]
-        like = None if takes_whole_numbers(function) else result
-        given = [*self._given_to(call.operands, like), f"{'out=' * (function in _BY_NAME)}{name}"]
-        self.lines.append(f"{self.bound(function)}({', '.join(given)})")
+            self._write(function, call, result, place is not None)
+        elif place is None:
+            text = self.call(call)
+            self.lines.append(f"{self.new(result)} = {text}")
+        else:
+            name = self.names[result] = self.names[call.operands[place]]
+            like = None if takes_whole_numbers(function) else result
+            out = f"{'out=' * (function in _BY_NAME)}{name}"
+            given = [*self._given_to(call.operands, like), out]
+            self.lines.append(f"{self.bound(function)}({', '.join(given)})")
 
     def _write(self, operation: Any, call: Call, result: Value, into: bool) -> None:
         """Write ``x[i] = y`` or a similar call, to a copy of x if x is still used."""
@@ -264,12 +246,6 @@ class NumpyWriting:
         sign = OPERATORS.get(function)
         if sign is not None:
             return self._operation(sign, function, xs)
-        plain = self._plain.get(function)
-        if plain is None:
-            named = function not in SPELLINGS and is_plain(function)
-            plain = self._plain[function] = self.bound(function) if named else ""
-        if plain and not call.options:
-            return f"{plain}({', '.join(self._given_to(xs, call.results[0]))})"
         ufunc = isinstance(function, np.ufunc)
         spelling = SPELLINGS.get(function)
         if spelling is None and not ufunc:
@@ -347,7 +323,7 @@ class NumpyWriting:
         if isinstance(x, (np.generic, float, complex)):
             return self.scope.name(x, "number", (type(x), bits_of(x)))
         if isinstance(x, type):
-            return self.scope.name(x, x.__name__)
+            return self.scope.named(x)
         if isinstance(x, tuple):
             return self.scope.name(x, "where", ("tuple", static_key(x)))
         return self.scope.name(x, type(x).__name__.lower())
@@ -515,10 +491,7 @@ class _LoopWriting:
             return
         text = to.names[operand]
         self.variables.append(name)
-        self.ranges.append(f"{self._builtin(reversed)}({text})" if back else text)
-
-    def _builtin(self, function: Any) -> str:
-        return self.to.scope.name(function, function.__name__)
+        self.ranges.append(f"{to.scope.named(reversed)}({text})" if back else text)
 
     def _end_of_turn(self, carries: list[str]) -> None:
         """Write the outputs of an iteration."""
@@ -532,10 +505,10 @@ class _LoopWriting:
 
     def _header(self) -> str:
         if not self.variables:
-            return f"{self.to.local('_')} in {self._builtin(range)}({self.loop.turns})"
+            return f"{self.to.local('_')} in {self.to.scope.named(range)}({self.loop.turns})"
         if len(self.variables) == 1:
             return f"{self.variables[0]} in {self.ranges[0]}"
-        zipped = f"{self._builtin(zip)}({', '.join(self.ranges)})"
+        zipped = f"{self.to.scope.named(zip)}({', '.join(self.ranges)})"
         return f"{', '.join(self.variables)} in {zipped}"
 
     def _give_back(self) -> None:

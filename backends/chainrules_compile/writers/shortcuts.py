@@ -23,12 +23,6 @@ def takes_whole_numbers(function: np.ufunc) -> bool:
     return any([not chars.isdisjoint("efdgFDG") and chars & {*_WHOLE} for chars in given])
 
 
-def is_plain(function: Any) -> bool:
-    """Return whether numbers among the operands of a ufunc take the dtype of its only result."""
-    one = isinstance(function, np.ufunc) and function.nout == 1
-    return one and function not in ASKING and not takes_whole_numbers(function)
-
-
 def entry_text(entry: Any) -> str:
     """Return an entry of an index as source between brackets."""
     if type(entry) is not tuple:
