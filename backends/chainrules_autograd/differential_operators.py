@@ -21,33 +21,6 @@ make_vjp = unary_to_nary(_make_vjp)
 make_jvp = unary_to_nary(_make_jvp)
 
 
-def _of_one_number(fun: Function) -> Function:
-    """Wrap a function so that it raises if its result is not one real number."""
-
-    def checked(x: Any) -> Any:
-        ans = fun(x)
-        _check_one_number(ans)
-        return ans
-
-    return checked
-
-
-def _check_one_number(ans: Any) -> None:
-    kind = getattr(getattr(ans, "dtype", None), "kind", None)
-    if kind == "f" and ans.shape == ():
-        return
-    if np.size(ans) != 1:
-        raise TypeError(
-            f"a gradient is of functions with one number for a result, and this one gave the shape "
-            f"{np.shape(ans)}; write jacobian or elementwise_grad"
-        )
-    if np.result_type(ans).kind not in "fiu":
-        raise TypeError(
-            f"a gradient is of real results, and this one is {np.result_type(ans)}; "
-            f"write holomorphic_grad, make_vjp, or a function of floating-point numbers"
-        )
-
-
 def _ones(ans: Any) -> Any:
     return np.ones_like(ans) if np.ndim(ans) else 1.0
 
@@ -61,7 +34,7 @@ def value_and_grad(fun: Function, x: Any) -> tuple[Any, Any]:
     >>> value_and_grad(lambda x, y: x * y, 1)(2.0, 3.0)
     (6.0, 2.0)
     """
-    ans, gradient = tape.value_and_grad(_of_one_number(fun))(x)
+    ans, gradient = tape.value_and_grad(fun)(x)
     return ans, conjugated(gradient)
 
 
@@ -74,7 +47,7 @@ def grad(fun: Function, x: Any) -> Any:
     >>> grad(lambda x, y: x * y, (0, 1))(2.0, 3.0)
     (3.0, 2.0)
     """
-    return conjugated(tape.grad(_of_one_number(fun))(x))
+    return conjugated(tape.grad(fun)(x))
 
 
 @unary_to_nary

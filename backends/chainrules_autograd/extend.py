@@ -83,54 +83,39 @@ class Primitive:
                 f"state one, defvjp({self.__name__}, lambda ans, *args: lambda g: ...)"
             )
         if self.vjps is not None:
-            enter(found, AugmentedRecipe(_Keeping(self), _Pull(self.vjps), complex="jax"))
+            keep, pull = functools.partial(_keep, self), functools.partial(_pull, self.vjps)
+            enter(found, AugmentedRecipe(keep, pull, complex="jax"))
         if self.jvps is not None:
-            push = _Push(self, self.jvps)
+            push = functools.partial(_push, self, self.jvps)
             enter(found, PushedRecipe(found, lambda push: push, (push,), instantiate=False))
         return found
 
 
-class _Keeping:
+def _keep(call: Function, *args: Any, options: Any) -> Any:
     """Compute the value of a call, and save it and all arguments for the derivative.
 
     The call is that of the primitive: an outer differentiation sees its derivative, not the body.
     """
-
-    def __init__(self, call: Function) -> None:
-        self.call = call
-
-    def __call__(self, *args: Any, options: Any) -> Any:
-        ans = self.call(*args, **options or {})
-        return ans, (ans, *args)
+    ans = call(*args, **options or {})
+    return ans, (ans, *args)
 
 
-class _Pull:
+def _pull(vjps: Function, *saved: Any, wanted: tuple[bool, ...], options: Any) -> Any:
     """Compute the cotangents of the wanted arguments by the function of `defvjp_argnums`."""
-
-    def __init__(self, vjps: Function) -> None:
-        self.vjps = vjps
-
-    def __call__(self, *saved: Any, wanted: tuple[bool, ...], options: Any) -> Any:
-        ans, *args, g = saved
-        places = tuple([i for i, is_wanted in enumerate(wanted) if is_wanted])
-        bars: list[Any] = [ZeroTangent()] * len(args)
-        found = self.vjps(places, ans, tuple(args), options or {})(g)
-        for i, bar in zip(places, found, strict=True):
-            bars[i] = bar
-        return tuple(bars)
+    ans, *args, g = saved
+    places = tuple([i for i, is_wanted in enumerate(wanted) if is_wanted])
+    bars: list[Any] = [ZeroTangent()] * len(args)
+    found = vjps(places, ans, tuple(args), options or {})(g)
+    for i, bar in zip(places, found, strict=True):
+        bars[i] = bar
+    return tuple(bars)
 
 
-class _Push:
+def _push(call: Function, jvps: Function, args: Any, dots: Any, *, options: Any) -> Any:
     """Compute the value of a call, and its tangent by the function of `defjvp_argnums`."""
-
-    def __init__(self, call: Function, jvps: Function) -> None:
-        self.call = call
-        self.jvps = jvps
-
-    def __call__(self, args: Any, dots: Any, *, options: Any) -> Any:
-        ans = self.call(*args, **options or {})
-        places = tuple([i for i, dot in enumerate(dots) if not is_zero(dot)])
-        return ans, self.jvps(places, [dots[i] for i in places], ans, args, options or {})
+    ans = call(*args, **options or {})
+    places = tuple([i for i, dot in enumerate(dots) if not is_zero(dot)])
+    return ans, jvps(places, [dots[i] for i in places], ans, args, options or {})
 
 
 def primitive(fun: Function) -> Primitive:

@@ -1,9 +1,10 @@
-"""Conversion of operators on functions of one argument to functions of several arguments."""
+"""Conversion of operators to functions of several arguments; names and attributes."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 Function = Callable[..., Any]
@@ -66,3 +67,8 @@ def wraps(
         return f
 
     return decorate
+
+
+def first_of(modules: tuple[ModuleType, ...], name: str) -> Any:
+    """Return the attribute of the first module that has it."""
+    return getattr(next((m for m in modules if hasattr(m, name)), modules[-1]), name)

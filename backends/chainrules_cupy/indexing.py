@@ -129,12 +129,6 @@ def put_at_cupy(x: cupy.ndarray, y: Any, *arrays: Any, index: v.Index) -> Any:
         return cupy.where(last > 0, values.take(cupy.maximum(last - 1, 0)), z)
 
 
-@v.take.implement
-def take_cupy(x: cupy.ndarray, indices: Any, *, axis: int | None = None) -> Any:
-    """Take elements by the array's own method."""
-    return x.take(indices, axis)
-
-
 @v.put_along_axis_add.implement
 def put_along_axis_add_cupy(
     x: cupy.ndarray, y: cupy.ndarray | Scalar, indices: cupy.ndarray | np.ndarray, *, axis: int = -1

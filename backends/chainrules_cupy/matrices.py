@@ -8,7 +8,6 @@ from typing import Any
 import cupy
 import numpy as np
 
-from chainrules_cupy import namespace
 from chainrules_cupy.namespace import on
 from chainrules_py import Scalar
 from chainrules_py import ops as v
@@ -24,9 +23,6 @@ from chainrules_py.ops.decompositions import EighResult, EigResult
 from chainrules_py.ops.matrix_functions import LUFactors
 
 _ARRAY: Any = cupy.ndarray
-
-# Results of cupy.linalg are plain tuples; those of the standard's functions have names.
-_linalg: Any = namespace.linalg
 
 
 def _scipys(name: str) -> Any:
@@ -61,30 +57,6 @@ for _first, _second in ((_ARRAY, Scalar), (Scalar, _ARRAY)):
         _operation.implement(_standard, types=(_first, _second))
 
 
-@v.svd.implement
-def svd_cupy(x: cupy.ndarray, *, full_matrices: bool = True) -> Any:
-    """Compute the SVD as a named tuple."""
-    return _linalg.svd(x, full_matrices=full_matrices)
-
-
-@v.svdvals.implement
-def svdvals_cupy(x: cupy.ndarray) -> Any:
-    """Compute singular values without the vectors."""
-    return cupy.linalg.svd(x, compute_uv=False)
-
-
-@v.slogdet.implement
-def slogdet_cupy(x: cupy.ndarray) -> Any:
-    """Compute slogdet as a named tuple."""
-    return _linalg.slogdet(x)
-
-
-@v.qr.implement
-def qr_cupy(x: cupy.ndarray, *, mode: str = "reduced") -> Any:
-    """Compute the QR decomposition as a named tuple."""
-    return _linalg.qr(x, mode=mode)
-
-
 @v.qr_raw.implement
 def qr_raw_cupy(x: cupy.ndarray) -> Any:
     """Compute the raw mode of cupy.linalg.qr."""
@@ -115,16 +87,8 @@ def lstsq_cupy(x1: cupy.ndarray, x2: cupy.ndarray, *, rcond: float | None = None
     return cupy.linalg.lstsq(x1, x2, rcond)
 
 
-@v.matrix_rank.implement
-def matrix_rank_cupy(x: cupy.ndarray, *, rtol: float | None = None) -> Any:
-    """Compute the rank with a relative tolerance; CuPy's is absolute."""
-    return matrix_rank_standard(x, rtol=rtol)
-
-
-@v.roots.implement
-def roots_cupy(p: cupy.ndarray) -> Any:
-    """Find roots; CuPy's function is for polynomials with real roots."""
-    return roots_standard(p)
+v.matrix_rank.implement(matrix_rank_standard, types=(_ARRAY,))  # CuPy's tolerance is absolute
+v.roots.implement(roots_standard, types=(_ARRAY,))  # CuPy's is for polynomials with real roots
 
 
 _exchanged = cupy.ElementwiseKernel(

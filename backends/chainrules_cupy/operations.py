@@ -167,29 +167,6 @@ v.interp.implement(interp_standard, types=(Scalar, _ARRAY, _ARRAY))
 v.unwrap.implement(unwrap_standard, types=(_ARRAY, _NUMERIC))
 
 
-# -------------------------------------------------------------------------------- sorting
-
-
-@v.sort.implement
-def sort_cupy(
-    x: cupy.ndarray, *, axis: int = -1, descending: bool = False, stable: bool = True
-) -> Any:
-    """Sort; a descending sort is an ascending one, reversed."""
-    y = cupy.sort(x, axis)
-    return cupy.flip(y, axis) if descending else y
-
-
-@v.argsort.implement
-def argsort_cupy(
-    x: cupy.ndarray, *, axis: int = -1, descending: bool = False, stable: bool = True
-) -> Any:
-    """Return the sorting order; reversing before and after keeps equal elements in order."""
-    if not descending:
-        return cupy.argsort(x, axis)
-    backwards = cupy.argsort(cupy.flip(x, axis), axis)
-    return cupy.flip(x.shape[axis] - 1 - backwards, axis)
-
-
 # ------------------------------------------------------------------------------- reporting
 
 _debugging: contextvars.ContextVar[bool] = contextvars.ContextVar("debugging", default=False)

@@ -14,9 +14,5 @@ from chainrules_py import ops as v
 @v.polygamma.implement
 def polygamma_cupy(n: cupy.ndarray | Scalar, x: cupy.ndarray) -> Any:
     """Compute polygamma in the dtype of x; CuPy's function takes arrays only."""
-    y = _scipys("polygamma")(cupy.asarray(n), x)
+    y = importlib.import_module("cupyx.scipy.special").polygamma(cupy.asarray(n), x)
     return y if y.dtype == x.dtype else y.astype(x.dtype)
-
-
-def _scipys(name: str) -> Any:
-    return getattr(importlib.import_module("cupyx.scipy.special"), name)

@@ -48,13 +48,10 @@ left_out: list[str] = []
 
 
 def _enter(path: str, native: Any, row: Any) -> None:
-    if not callable(native):
-        made = derive(native, row, parameters={"self": None})
-    elif type(native) is type(da.sin):
-        made = derive(native, row, parameters=dict.fromkeys(row.positional))
-    else:
-        made = derive(native, row)
-    if made is None:
+    parameters = None
+    if not callable(native) or type(native) is type(da.sin):  # which have no signature
+        parameters = dict.fromkeys(row.positional)
+    if derive(native, row, parameters=parameters) is None:
         left_out.append(path)
 
 

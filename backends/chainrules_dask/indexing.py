@@ -11,7 +11,8 @@ import numpy as np
 
 from chainrules_dask.array_types import check_known
 from chainrules_dask.namespace import refusal
-from chainrules_dask.operations import of_blocks, pad_dask, reshape_dask
+from chainrules_dask.operations import of_blocks, reshape_dask
+from chainrules_kit.fallbacks.manipulation_and_creation import pad_standard
 from chainrules_py import ops as v
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _padded(y: Any, widths: list[tuple[int, int]]) -> Any:
     whole = tuple([(c[0] + sum(w),) if len(c) == 1 else c for c, w in pairs])
     size = y.dtype.itemsize * math.prod(map(sum, whole))
     if size > _SMALL or any([len(c) > 1 and any(w) for c, w in pairs]):
-        return pad_dask(y, 0, widths=widths)
+        return pad_standard(y, 0, widths=tuple(widths))
     of = functools.partial(of_blocks, "pad", widths=tuple(widths))
     return da.map_blocks(of, y, 0, chunks=whole, dtype=y.dtype)
 

@@ -166,36 +166,6 @@ def put_along_axis_add_dask(
     return _along_axis("put_along_axis_add", "(n),(m),(m)->(n)", axis, x, y, indices)
 
 
-def _maximum(x: Any, axis: Any) -> Any:
-    """Return the largest element, or 0 where it is not finite, as a shift of exponents."""
-    if 0 in x.shape:
-        return 0.0
-    top = da.max(x, axis=axis, keepdims=True)
-    return da.where(da.isfinite(top), top, 0)
-
-
-@v.logsumexp.implement
-def logsumexp_dask(x: DaskArray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Compute logsumexp, shifted by the largest element."""
-    top = _maximum(x.real if x.dtype.kind == "c" else x, axis)
-    y = da.log(da.sum(da.exp(x - top), axis=axis, keepdims=True)) + top
-    return y if keepdims else da.squeeze(y, axis)
-
-
-@v.softmax.implement
-def softmax_dask(x: DaskArray, *, axis: Any = None) -> Any:
-    """Compute softmax, shifted by the largest element."""
-    shares = da.exp(x - _maximum(x, axis))
-    return shares / da.sum(shares, axis=axis, keepdims=True)
-
-
-@v.log_softmax.implement
-def log_softmax_dask(x: DaskArray, *, axis: Any = None) -> Any:
-    """Compute log_softmax, shifted by the largest element."""
-    x = x - _maximum(x, axis)
-    return x - da.log(da.sum(da.exp(x), axis=axis, keepdims=True))
-
-
 def _transform(operation: Primitive[..., Any]) -> None:
     def transform_dask(
         x: DaskArray, *, n: int | None = None, axis: int = -1, norm: str = "backward"
@@ -296,19 +266,6 @@ def repeat_dask(x: DaskArray, repeats: Any, *, axis: int | None = None) -> Any:
         )
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
     return v.take(x, np.repeat(np.arange(x.shape[axis]), repeats), axis=axis)
-
-
-@v.pad.implement
-def pad_dask(x: DaskArray, value: Any, *, widths: Any) -> Any:
-    """Pad by joining blocks of one value to the array."""
-    value = da.asarray(value).astype(x.dtype)
-    y = x
-    for axis, (before, behind) in enumerate(widths):
-        shapes = [(*y.shape[:axis], n, *y.shape[axis + 1 :]) for n in (before, behind)]
-        ends = [da.broadcast_to(value, shape) if 0 not in shape else None for shape in shapes]
-        parts = [part for part in (ends[0], y, ends[1]) if part is not None]
-        y = da.concatenate(parts, axis) if len(parts) > 1 else y
-    return y
 
 
 def _tensordot(x1: Any, x2: Any, *, axes: Any = 2) -> Any:

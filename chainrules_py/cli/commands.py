@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import difflib
 import functools
+import importlib.metadata
 import json
 import re
 import sys
@@ -22,7 +23,7 @@ from chainrules_numpy.random_draw_advice import draw_of_parameters
 from chainrules_py import ChainRulesError, coverage, explain, rules_for
 from chainrules_py.cli import templates
 from chainrules_py.cli.composite_primitives import composite
-from chainrules_py.cli.doctor import tried
+from chainrules_py.cli.doctor import state
 from chainrules_py.cli.function_and_operands import (
     function_in,
     function_named,
@@ -316,48 +317,34 @@ def doctor(script: str | None, as_json: bool) -> None:
     found = _read(script, obstacles_in)
     if as_json:
         _json([vars(f) for f in found])
-    for f in () if as_json else found:
-        click.echo(f"{script}:{f.line}:{f.column + 1}: {f.code}")
-        write = f"write {f.write}" if f.write else "an error will say what to write"
-        click.echo(f"    {f.obstacle}: where the value is differentiated, {write}")
-    if not as_json:
+    else:
+        for f in found:
+            click.echo(f"{script}:{f.line}:{f.column + 1}: {f.code}")
+            write = f"write {f.write}" if f.write else "an error will say what to write"
+            click.echo(f"    {f.obstacle}: where the value is differentiated, {write}")
         click.echo(f"{len(found)} lines, read and not run")
     raise SystemExit(bool(found))
 
 
-def _installation(as_json: bool) -> int:
-    import importlib.metadata
-
-    rows, broken = [], 0
-    groups = [
-        f"chainrules_py.{name}"
-        for name in ("backends", "engines", "exporters", "rules", "operations")
+def _installation(as_json: bool) -> bool:
+    rows = [
+        (f"chainrules_py.{kind}", point.name, point.value, state(kind, point))
+        for kind in ("backends", "engines", "exporters", "rules", "operations")
+        for point in sorted(
+            importlib.metadata.entry_points(group=f"chainrules_py.{kind}"), key=lambda p: p.name
+        )
+        if point.name != "builtins"
     ]
-    for group in groups:
-        for point in sorted(importlib.metadata.entry_points(group=group), key=lambda p: p.name):
-            if point.name == "builtins":
-                continue
-            try:
-                importlib.import_module(point.value.partition(":")[0])
-                said = tried(group.partition(".")[2], point.name)
-                broken += said.startswith("broken")
-            except ImportError as error:
-                needs = (error.name or "").partition(".")[0]
-                ours = point.value.startswith("chainrules_") and not needs.startswith("chainrules")
-                said = f"{needs} is not installed" if ours and needs else f"broken: {error}"
-                broken += said.startswith("broken")
-            except Exception as error:  # a package may raise anything when it is imported
-                said, broken = f"broken: {type(error).__name__}: {error}", broken + 1
-            rows.append((group, point.name, point.value, said))
+    broken = [row for row in rows if row[-1].startswith("broken")]
     if as_json:
         _json({"versions": found_versions(), "packages": rows})
-        return broken
-    table = _table("announced as", "for", "package", "state")
-    for row in rows:
-        table.add_row(*row, style="red" if row[-1].startswith("broken") else None)
-    _console().print(table)
-    show_versions()
-    return int(bool(broken))
+    else:
+        table = _table("announced as", "for", "package", "state")
+        for row in rows:
+            table.add_row(*row, style="red" if row in broken else None)
+        _console().print(table)
+        show_versions()
+    return bool(broken)
 
 
 @commands.command()
@@ -469,8 +456,6 @@ def run(arguments: list[str] | None = None) -> int:
     """Run a command; return its exit status."""
     try:
         commands.main(arguments, prog_name="chainrules", standalone_mode=False)
-    except click.exceptions.Exit as left:
-        return int(left.exit_code)
     except click.ClickException as error:
         number = re.match(r"-[\d.]", getattr(error, "option_name", None) or "")
         message = error.format_message()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +18,8 @@ _TRIED: tuple[Any, ...] = (np.outer(_VECTOR, _VECTOR) + np.eye(3), _VECTOR, 0.4)
 def composite(f: Any) -> str | None:
     """Return the primitives that compute a library's function, or None if it has no alias.
 
-    They are the primitives recorded in a call with the first small operands that it accepts.
+    They are the primitives recorded in a call with the first small operands that it accepts, up to
+    three.
 
     Examples
     --------
@@ -29,22 +29,12 @@ def composite(f: Any) -> str | None:
     see(f, (np.ndarray,))
     if f not in aliases:
         return None
-    for n in range(_required(f), 4):
+    for n in (1, 2, 3):
         for operands in itertools.product(_TRIED, repeat=n):
-            if found := _recorded(f, operands) or _recorded(f, (np.sin, *operands[1:]), 1):
+            found = _recorded(f, operands) or _recorded(f, (np.sin, *operands[1:]), 1)
+            if found and "positive" not in found:  # as of np.clip without bounds
                 return ", ".join(dict.fromkeys(found))
     return f"{aliases[f].operation.__module__}.{name_of(aliases[f].operation)}"
-
-
-def _required(f: Callable[..., Any]) -> int:
-    """Count the required parameters of a function, at least 1 and at most 3."""
-    try:
-        parameters = [*inspect.signature(f).parameters.values()]
-    except (TypeError, ValueError):
-        return 1
-    missing = [p.default is p.empty or repr(p.default) == "<no value>" for p in parameters]
-    given = [p for p, m in zip(parameters, missing, strict=True) if m and p.kind < p.VAR_POSITIONAL]
-    return min(max(len(given), 1), 3)
 
 
 def _recorded(f: Callable[..., Any], operands: tuple[Any, ...], static: int = 0) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.metadata
+
 import numpy as np
 
 from chainrules_py import ops as v
@@ -9,6 +12,19 @@ from chainrules_py.testing import RuleCheckError, check_everywhere
 from chainrules_py.testing.report.report import Finding
 
 _PLACES = {"backends": "tape on {}", "engines": "{} on numpy", "exporters": "{}"}
+
+
+def state(kind: str, point: importlib.metadata.EntryPoint) -> str:
+    """Import a package that is announced, and return what `tried` does, or why it is not there."""
+    try:
+        importlib.import_module(point.value.partition(":")[0])
+        return tried(kind, point.name)
+    except ImportError as error:
+        needs = (error.name or "").partition(".")[0]
+        ours = point.value.startswith("chainrules_") and not needs.startswith("chainrules")
+        return f"{needs} is not installed" if ours and needs else f"broken: {error}"
+    except Exception as error:  # a package may raise anything when it is imported
+        return f"broken: {type(error).__name__}: {error}"
 
 
 def tried(kind: str, name: str) -> str:

@@ -96,12 +96,11 @@ def new_rule(name: str, operands: tuple[str, ...], kind: str) -> str:
         ),
         "constant": f"non_differentiable({name})",
     }[kind]
-    constructor = {"scalar": "scalar_rule", "linear": "linear_rule", "bilinear": "bilinear_rule"}
     constructors = {
         "rule": "Array, LinearMap, primitive, rule",
         "constant": "non_differentiable, primitive",
     }
-    imports = constructors.get(kind) or f"primitive, {constructor[kind]}"
+    imports = constructors.get(kind) or f"primitive, {kind}_rule"
     head = textwrap.dedent(
         f'''\
         """{name}, and its derivative."""

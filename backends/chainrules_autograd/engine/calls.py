@@ -55,7 +55,8 @@ from chainrules_py.extend import (
     unflatten_tangent,
 )
 
-_MODES: dict[type, str] = {VJPNode: "reverse", JVPNode: "forward"}
+MODES: dict[type, str] = {VJPNode: "reverse", JVPNode: "forward"}
+"""The modes of rules, by autograd's class of nodes."""
 
 
 def run(operation: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -124,7 +125,7 @@ def _recorded(
 ) -> Any:
     """Record a call in the innermost trace of its boxes; return its value, with boxes in it."""
     top = max(leaves, key=_private.trace)
-    trace, mode = _private.trace(top), _MODES.get(type(_private.node(top)))
+    trace, mode = _private.trace(top), MODES.get(type(_private.node(top)))
     moved = [_private.trace(x) == trace for x in leaves]
     if mode is None:
         return _observed(operation, treedef, leaves, moved, options)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
-from autograd.core import JVPNode, VJPNode
 from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.tracer import box_types
 
 from chainrules_autograd.engine import _private
 from chainrules_autograd.engine.boxes import bare, boxed, is_boxed, opened, returned
 from chainrules_autograd.engine.calls import (
+    MODES,
     entering,
     forward_node,
     is_function,
@@ -176,7 +176,7 @@ def _learn(
     kind, found, *_ = key
     table, wanted, classes = plans.open(), found[::2], found[1::2]
     plain = all([type_info(cls).is_array or type_info(cls).is_number for cls in classes])
-    mode = {VJPNode: "reverse", JVPNode: "forward"}.get(kind)
+    mode = MODES.get(kind)
     rule = find_rule(operation, classes, config)
     if mode is None or not plain or rule is None or rule.statement(mode) is None:
         return

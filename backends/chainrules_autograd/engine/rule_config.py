@@ -15,7 +15,6 @@ from chainrules_kit import EngineConfig, dense
 from chainrules_py import (
     Capability,
     ZeroTangent,
-    is_zero,
     space,
 )
 from chainrules_py.extend import Opened, kind_of, unflatten_tangent
@@ -56,7 +55,7 @@ class AutogradConfig(EngineConfig):
         def pullback(y_bar: Any) -> tuple[Any, ...]:
             if not (call.out.num_leaves and call.moved):
                 return call.tangents([ZeroTangent()] * len(call.moved))
-            bars = map(_dense, call.bars(y, y_bar), _parts(found, call))
+            bars = map(dense, call.bars(y, y_bar), map(space, _parts(found, call)))
             x_bars = pull(as_tuple(tuple(map(conjugated, bars))))
             return call.tangents([conjugated(x_bars[i]) for i in range(len(call.moved))])
 
@@ -67,7 +66,7 @@ class AutogradConfig(EngineConfig):
     ) -> tuple[Any, Any]:
         """Return value and tangent, by ``make_jvp``."""
         call = Opened(boxing(f), operands, options, moves, moves)
-        dots = as_tuple(tuple(map(_dense, call.dots(tangents), call.moved)))
+        dots = as_tuple(tuple(map(dense, call.dots(tangents), map(space, call.moved))))
         with _quiet():
             found, found_dot = make_jvp(_of_tuple(call), as_tuple(tuple(call.moved)))(dots)
         y = call.closed(_parts(found, call))
@@ -94,10 +93,6 @@ def _of_tuple(call: Opened) -> Callable[[Any], Any]:
 
 def _parts(found: Any, call: Opened) -> list[Any]:
     return [boxed(found[i]) for i in range(call.out.num_leaves)]
-
-
-def _dense(t: Any, x: Any) -> Any:
-    return space(x).zeros() if is_zero(t) else t
 
 
 config = AutogradConfig()

@@ -1,11 +1,7 @@
 """``numpy.random``, whose draws are constants."""
 
-from __future__ import annotations
-
-from typing import Any
+import functools
 
 import numpy as np
 
-
-def __getattr__(name: str) -> Any:
-    return getattr(np.random, name)
+__getattr__ = functools.partial(getattr, np.random)

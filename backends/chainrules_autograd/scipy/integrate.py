@@ -1,13 +1,10 @@
 """``scipy.integrate`` for traced values."""
 
-from __future__ import annotations
+import functools
 
-from typing import Any
+import scipy.integrate
 
-import scipy.integrate as _theirs
+from chainrules_autograd.wrap_util import first_of
+from chainrules_scipy import integrate
 
-from chainrules_scipy import integrate as _ours
-
-
-def __getattr__(name: str) -> Any:
-    return getattr(_ours if hasattr(_ours, name) else _theirs, name)
+__getattr__ = functools.partial(first_of, (integrate, scipy.integrate))

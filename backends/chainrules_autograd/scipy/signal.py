@@ -1,13 +1,10 @@
 """``scipy.signal`` for traced values."""
 
-from __future__ import annotations
+import functools
 
-from typing import Any
+import scipy.signal
 
-import scipy.signal as _theirs
+from chainrules_autograd.wrap_util import first_of
+from chainrules_scipy import signal
 
-from chainrules_scipy import signal as _ours
-
-
-def __getattr__(name: str) -> Any:
-    return getattr(_ours if hasattr(_ours, name) else _theirs, name)
+__getattr__ = functools.partial(first_of, (signal, scipy.signal))

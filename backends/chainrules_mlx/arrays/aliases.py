@@ -75,21 +75,9 @@ def _turned(x: Any, *axes: Any) -> Any:
     return v.permute_dims(x, axes=axes or None)
 
 
-def _swapped(x: Any, axis1: int, axis2: int) -> Any:
-    return extend.manipulation_composites.swapaxes(x, axis1, axis2)
-
-
 def _flattened(x: Any, start_axis: int = 0, end_axis: int = -1) -> Any:
     ahead, last = start_axis % max(x.ndim, 1), end_axis % max(x.ndim, 1)
     return v.reshape(x, shape=(*x.shape[:ahead], -1, *x.shape[last + 1 :]))
-
-
-def _moved(x: Any, source: int, destination: int) -> Any:
-    return extend.manipulation_composites.moveaxis(x, source, destination)
-
-
-def _parted(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    return extend.joining_composites.split(x, indices_or_sections, axis)
 
 
 def _diagonals(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -108,10 +96,10 @@ _MEMBERS: dict[str, Callable[..., Any]] = {
     "reshape": _shaped,
     "transpose": _turned,
     "flatten": _flattened,
-    "swapaxes": _swapped,
-    "moveaxis": _moved,
-    "split": _parted,
-    "diag": lambda x, k=0: extend.manipulation_composites.diag(x, k),
+    "swapaxes": extend.manipulation_composites.swapaxes,
+    "moveaxis": extend.manipulation_composites.moveaxis,
+    "split": extend.joining_composites.split,
+    "diag": extend.manipulation_composites.diag,
     "diagonal": _diagonals,
     "round": lambda x, decimals=0: v.round_decimals(x, decimals=decimals),
     "rsqrt": lambda x: v.reciprocal(v.sqrt(x)),

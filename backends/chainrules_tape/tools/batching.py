@@ -25,6 +25,7 @@ from chainrules_py.extend import (
     find_rule,
     find_tracers,
     flatten,
+    in_place_operators,
     is_structure_type,
     kind_of,
     made,
@@ -279,11 +280,6 @@ def _refuse(x: Any, *_: Any) -> Any:
     raise TracerError(f"{describe(x.payload)} stands for the values of many examples, which differ")
 
 
-def _write(x: Any, *_: Any) -> Any:
-    """Refuse to write to an array; return NotImplemented for a number."""
-    return _refuse(x) if type_info(type(x)).is_array else NotImplemented
-
-
 class Batch(ArrayLike):
     """Value of one example that represents all: the payload has the axis of examples in front."""
 
@@ -293,9 +289,8 @@ class Batch(ArrayLike):
     config = Config()
     array_members: ClassVar[dict[str, Any]] = {
         "__len__": lambda x: x.shape[0],
-        "__contains__": _refuse,
-        "__setitem__": _refuse,
         "T": property(lambda x: v.permute_dims(x, axes=None)),
+        **dict.fromkeys(("__contains__", "__setitem__", *in_place_operators), _refuse),
     }
     __dispatch_type__: ClassVar[type]
 
@@ -315,14 +310,6 @@ class Batch(ArrayLike):
     value: Any = __payload__
     __bool__: Any = _refuse
     __round__: Any = _refuse
-    __iadd__: Any = _write
-    __isub__: Any = _write
-    __imul__: Any = _write
-    __itruediv__: Any = _write
-    __ifloordiv__: Any = _write
-    __imod__: Any = _write
-    __ipow__: Any = _write
-    __imatmul__: Any = _write
     shape = property(lambda x: tuple(x.payload.shape[1:]))
     ndim = property(lambda x: x.payload.ndim - 1)
     size = property(lambda x: prod(x.shape))

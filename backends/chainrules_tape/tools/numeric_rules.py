@@ -151,20 +151,17 @@ def _halves(f: Callable[..., Any], name: str, k: int, unstated: LinearMap) -> tu
     """
     rounds = not _ROUNDING.isdisjoint(getattr(getattr(f, "__code__", None), "co_names", ()))
 
-    def along(x_dot: Any, xs: tuple[Any, ...]) -> Any:
+    def pushed(x_dot: Any, *xs: Any) -> Any:
         x = xs[k]
         line = lambda step: f(*xs[:k], x + step * x_dot, *xs[k + 1 :])
         return _slope(line, name, x, x_dot, rounds)
-
-    def pushed(x_dot: Any, *xs: Any) -> Any:
-        return along(x_dot, xs)
 
     def pulled(y_bar: Any, *xs: Any) -> Any:
         x_bar = np.zeros(np.shape(xs[k]))
         for place in np.ndindex(x_bar.shape):
             unit = np.zeros(x_bar.shape)
             unit[place] = 1.0
-            moved = along(unit if unit.shape else 1.0, xs)
+            moved = pushed(unit if unit.shape else 1.0, *xs)
             x_bar[place] = np.sum(np.real(np.conj(y_bar) * moved))
         return x_bar if x_bar.shape else float(x_bar)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pickle
-import random
 from collections.abc import Callable
 from typing import Any, final
 
-import numpy as np
-
-from chainrules_py.extend import attributes, closed_and_generators, flatten, is_generator
+from chainrules_py.extend import (
+    attributes,
+    closed_and_generators,
+    flatten,
+    is_generator,
+    states,
+)
 
 
 @final
@@ -19,31 +22,21 @@ class Draws:
     In an object among the operands they are its attributes.
     """
 
-    __slots__ = ("_before",)
+    __slots__ = ("_before", "_generators")
 
     def __init__(self, f: Callable[..., Any], operands: tuple[Any, ...]) -> None:
         held = [y for x in flatten(operands)[0] for y in (x, *attributes(x).values())]
-        found = [*closed_and_generators(f)[1], *[x for x in held if is_generator(type(x))]]
-        ways = map(_access, (np.random, random, *found))
-        self._before = [(get, put, get()) for get, put in filter(None, ways)]
+        found = [*closed_and_generators(f)[1], *held]
+        self._generators = [x for x in found if is_generator(type(x))]
+        self._before: Any = states(self._generators, shared=True)
 
     def went_on(self) -> bool:
         """Return whether a generator has advanced."""
-        return any([pickle.dumps(get()) != pickle.dumps(s) for get, _, s in self._before])
+        now: Any = states(self._generators, shared=True)
+        pairs = zip(now, self._before, strict=True)  # partials: the last argument is a state
+        return any([pickle.dumps(x.args[-1]) != pickle.dumps(y.args[-1]) for x, y in pairs])
 
     def put_back(self) -> None:
         """Restore the states of the generators."""
-        for _, put, state in self._before:
-            put(state)
-
-
-def _access(g: Any) -> tuple[Callable[[], Any], Callable[[Any], Any]] | None:
-    """Return the functions that get and set a generator's state; None for other classes."""
-    if hasattr(g, "get_state") and hasattr(g, "set_state"):
-        return g.get_state, g.set_state
-    if g is random or isinstance(g, random.Random):
-        return g.getstate, g.setstate
-    bits = getattr(g, "bit_generator", None)
-    if bits is not None:
-        return (lambda: bits.state), (lambda state: setattr(bits, "state", state))
-    return None
+        for put in self._before:
+            put()

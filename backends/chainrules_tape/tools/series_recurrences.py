@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import cmath
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -289,18 +290,22 @@ def _power(x: Any, p: Any) -> Any:
     return y
 
 
+def products(product: Callable[..., Any], factors: Sequence[Any], order: int) -> list[Any]:
+    """Return the coefficients of a product that is linear in each operand."""
+    found: list[Any] = []
+    for k in range(order + 1):
+        places = itertools.product(*[range(min(len(x), k + 1)) for x in factors])
+        parts = [
+            product(*[x[i] for x, i in zip(factors, at, strict=True)])
+            for at in places
+            if sum(at) == k
+        ]
+        found.append(functools.reduce(operator.add, parts))
+    return found
+
+
 def _matrices(x: Any, y: Any) -> Any:
-    if type(x) is Constant:
-        return _alike([v.matmul(x[0], b) for b in y], y)
-    if type(y) is Constant:
-        return _alike([v.matmul(a, y[0]) for a in x], x)
-    found = []
-    for k in range(len(x)):
-        total = v.matmul(x[0], y[k])
-        for j in range(1, k + 1):
-            total = total + v.matmul(x[j], y[k - j])
-        found.append(total)
-    return _alike(found, x, y)
+    return _alike(products(v.matmul, (x, y), max(len(x), len(y)) - 1), x, y)
 
 
 def _solutions(solve: Any, a: Any, b: Any, part: Callable[[Any], Any] = lambda x: x) -> Any:

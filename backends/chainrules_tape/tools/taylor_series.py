@@ -8,9 +8,7 @@ term shorter, so that the rule itself runs on series.
 from __future__ import annotations
 
 import functools
-import itertools
 import numbers
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -43,6 +41,7 @@ from chainrules_py.extend import (
     find_rule,
     find_tracers,
     flatten,
+    in_place_operators,
     is_structure_type,
     joined,
     kind_of,
@@ -61,7 +60,13 @@ from chainrules_tape.core.bare_tape import refuse_over
 from chainrules_tape.functions.arguments import refuse_hidden
 from chainrules_tape.inspect.kept_calls import check_pushed, trap_is_set
 from chainrules_tape.rule_config import recorders
-from chainrules_tape.tools.series_recurrences import RECURRENCES, Constant, computed, zeros
+from chainrules_tape.tools.series_recurrences import (
+    RECURRENCES,
+    Constant,
+    computed,
+    products,
+    zeros,
+)
 
 _NUMBERS = ("bool", "int", "real", "complex")
 """The kinds of constants that have zero as their higher coefficients."""
@@ -134,7 +139,7 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
         del recorders.under_way[outside:]
         notes.pop(level, None)
     noted.report(f, any([isinstance(x, Series) and x.level == level for x in flatten(y)[0]]))
-    return [_term_of(y, k, level) for k in range(order + 1)]
+    return [_each_coefficient(y, level, k) for k in range(order + 1)]
 
 
 def even(s: Any, *, phi: Callable[[Any], Any]) -> Any:
@@ -198,17 +203,6 @@ def _or_zeros(t: Any, like: Any) -> Any:
     return zeros(like) if is_zero(t) else t
 
 
-def _term_of(y: Any, k: int, level: int) -> Any:
-    return map_leaves(lambda leaf: _term(leaf, k, level), y)
-
-
-def _term(y: Any, k: int, level: int) -> Any:
-    """Return a coefficient of a result; a result that is no series is constant."""
-    if isinstance(y, Series) and y.level == level:
-        return y.terms[k - 1] if k else y.payload
-    return y if k == 0 or kind_of(y) not in _NUMBERS else zeros(y)
-
-
 class SeriesConfig(Config):
     """Configuration of series as rules see it: they may push through functions."""
 
@@ -225,7 +219,7 @@ def _write(x: Any, *_: Any) -> Any:
 
 
 def _write_by(x: Any, *_: Any) -> Any:
-    """Refuse to write to an array; return NotImplemented for a number."""
+    """Refuse to write to an array; return NotImplemented for one without axes."""
     return _write(x) if getattr(x.payload, "shape", ()) else NotImplemented
 
 
@@ -236,21 +230,15 @@ class Series(ArrayLike):
     state = __slots__
     engine = "series"
     config = SeriesConfig()
+    array_members: ClassVar[dict[str, Any]] = {
+        "__setitem__": _write,
+        **dict.fromkeys(in_place_operators, _write_by),
+    }
     __dispatch_type__: ClassVar[type]
 
     def __init__(self, value: Any, level: int, terms: Sequence[Any], stack: Any = None) -> None:
         self.payload, self.stack = value, stack
         self.terms, self._level = tuple(terms), level
-
-    __setitem__: Any = _write
-    __iadd__: Any = _write_by
-    __isub__: Any = _write_by
-    __imul__: Any = _write_by
-    __itruediv__: Any = _write_by
-    __ifloordiv__: Any = _write_by
-    __imod__: Any = _write_by
-    __ipow__: Any = _write_by
-    __imatmul__: Any = _write_by
 
     @property
     def level(self) -> int:
@@ -333,7 +321,7 @@ class Series(ArrayLike):
             return self._term_by_term(f, primitive, operands, linear, options, order)
         if bound.recipe.constructor == "bilinear_rule" or primitive is v.einsum:
             factors = [_coefficients(x, level, order) for x in operands]
-            first, *terms = _products(functools.partial(f, **options), factors, order)
+            first, *terms = products(functools.partial(f, **options), factors, order)
             return series(first, level, terms)
         given = tuple([t for t, w in zip(ts, bound.wanted, strict=True) if w])
         y, y_dot = bound.run(given, *xs, **options)
@@ -385,27 +373,13 @@ def _key(x: Any) -> Any:
     return repr(x) if type(x) in (bool, int, float, str, type(None)) else id(x)
 
 
-def _products(product: Callable[..., Any], factors: list[Any], order: int) -> list[Any]:
-    """Return the coefficients of a product that is linear in each operand."""
-    found: list[Any] = []
-    for k in range(order + 1):
-        places = itertools.product(*[range(min(len(x), k + 1)) for x in factors])
-        parts = [
-            product(*[x[i] for x, i in zip(factors, at, strict=True)])
-            for at in places
-            if sum(at) == k
-        ]
-        found.append(functools.reduce(operator.add, parts))
-    return found
-
-
-def _each_coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
+def _each_coefficient(x: Any, level: int, k: int, moves: bool = True) -> Any:
     return map_leaves(lambda leaf: _coefficient(leaf, level, k, moves), x)
 
 
 def _coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
-    """Return a coefficient of an operand; for a constant, zero after the first."""
-    if isinstance(x, Series) and x.level == level:
+    """Return a coefficient of a value; for a constant, zero after the first."""
+    if _is_mine(x, level):
         return x.terms[k - 1] if k else x.payload
     return zeros(x) if moves and k and kind_of(x) in _NUMBERS else x
 

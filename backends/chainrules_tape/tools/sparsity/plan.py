@@ -117,7 +117,7 @@ class Plan:
 
     def _read_stars(self) -> None:
         """Read each entry at (i, j), or at (j, i) if it is alone in the image only there."""
-        if not _is_symmetric(self.pattern):
+        if self.shape[0] != self.shape[1] or (self.pattern != self.pattern.T).nnz:
             raise NotDifferentiableError(
                 "symmetric=True, as for a Hessian, and the pattern is not symmetric; write "
                 "pattern + pattern.T"
@@ -268,11 +268,3 @@ def _checked(pattern: Any) -> Any:
     found = csr_array(pattern).copy()
     found.sum_duplicates()
     return csr_array((np.ones(found.nnz, bool), found.indices, found.indptr), found.shape)
-
-
-def _is_symmetric(pattern: Any) -> bool:
-    across = pattern.T.tocsr()
-    across.sort_indices()
-    return np.array_equal(across.indptr, pattern.indptr) and np.array_equal(
-        across.indices, pattern.indices
-    )

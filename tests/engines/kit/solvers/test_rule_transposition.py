@@ -6,6 +6,8 @@ import pytest
 from chainrules_kit.custom_derivatives import augmented_rule
 from chainrules_py import (
     NotDifferentiableError,
+    NotImplementedTangent,
+    ZeroTangent,
     frule,
     ignore_derivatives,
     primitive,
@@ -186,3 +188,23 @@ def test_a_rule_of_an_operation_that_saves_more_than_it_uses_is_no_hindrance():
     assert np.allclose(jvp(pulled(half), (X,), (T,))[1], T * np.cos(X))
     with pytest.raises(NotDifferentiableError, match="not linear"):
         jvp(pulled(lambda b, x: times(b, b)), (X,), (T,))
+
+
+def test_a_derivative_that_a_pull_does_not_implement_is_an_error_with_its_reason():
+    """It was said to be not linear."""
+
+    @primitive
+    def power(a, x):
+        return a * x
+
+    @rrule.register(power)
+    def power_rule(a, x):
+        return a * x, lambda y_bar: (NotImplementedTangent("no derivative in the order"), y_bar * a)
+
+    for push in (
+        lambda: jvp(power, (2.0, 3.0), (1.0, 1.0)),
+        lambda: frule((1.0, 1.0), power, 2.0, 3.0),
+    ):
+        with pytest.raises(NotDifferentiableError, match="no derivative in the order"):
+            push()
+    assert frule((ZeroTangent(), 1.0), power, 2.0, 3.0)[1] == 2.0
