@@ -13,6 +13,7 @@ from typing import Any
 
 # The modules of SciPy that define the names.
 PLACES = {
+    "_NQuad": "scipy.integrate._quadpack_py",
     "_cached_roots_legendre": "scipy.integrate._quadrature",
     "_filtfilt_gust": "scipy.signal._signaltools",
     "_gaussian_kernel1d": "scipy.ndimage._filters",
@@ -34,6 +35,7 @@ PLACES = {
     "_power_divergence": "scipy.stats._stats_py",
     "_put_val_to_limits": "scipy.stats._stats_py",
     "_quantile_iv": "scipy.stats._quantile",
+    "_ndim_coords_from_arrays": "scipy.interpolate._ndgriddata",
     "_validate_inputs": "scipy.interpolate._fitpack_repro",
     "_var": "scipy.stats._stats_py",
     "_xp_var": "scipy.stats._stats_py",

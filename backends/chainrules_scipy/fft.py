@@ -46,10 +46,6 @@ def _listed(x: Any) -> list[int] | None:
     return None if x is None else [int(i) for i in np.atleast_1d(x)]
 
 
-def _shifted(shift: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, axes: shift(array_of(x, floating=False), axes)
-
-
 _of: Any = fourier_composites
 _ONE: dict[str, Any] = {
     f.__name__: _along_one(f) for f in (v.fft, v.ifft, v.rfft, v.irfft, _of.hfft, _of.ihfft)
@@ -68,7 +64,11 @@ FUNCTIONS = operations(
     arrays="x",
     **_ONE,
     **_SEVERAL,
-) | operations(scipy.fft, fftshift=_shifted(_of.fftshift), ifftshift=_shifted(_of.ifftshift))
+) | operations(
+    scipy.fft,
+    fftshift=lambda x, axes: _of.fftshift(array_of(x, floating=False), axes),
+    ifftshift=lambda x, axes: _of.ifftshift(array_of(x, floating=False), axes),
+)
 
 # ------------------------------------------------------------------- cosine and sine transforms
 

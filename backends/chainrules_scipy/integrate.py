@@ -69,7 +69,6 @@ from chainrules_scipy.source_copies import (
 __all__ = [
     "cubature",
     "odeint",
-    "nquad",
     "quad",
     "quad_vec",
     "solve_bvp",
@@ -334,27 +333,6 @@ def quad_vec(
     return answer(
         "quad_vec(...)", (value, error), _0=_agreeing("quad_vec", value, sign * moving, error)
     )
-
-
-@stands_for(scipy.integrate.nquad, without="full_output")
-def nquad(func: Any, ranges: Any, args: Any, opts: Any) -> Any:
-    """Integrate over several variables, by nested integrals: as ``scipy.integrate.nquad``."""
-    if not isinstance(opts, (dict, type(None))):
-        reject(
-            "nquad(opts=...) for each variable has no derivative here; give one for all",
-            UnsupportedKeywordError,
-        )
-    args = () if args is None else tuple(args)
-
-    def over(k: int, outer: tuple[Any, ...]) -> Any:
-        def f(x: Any) -> Any:
-            return over(k - 1, (x, *outer))[0] if k else func(x, *outer, *args)
-
-        return quad(
-            f, *(ranges[k](*outer, *args) if callable(ranges[k]) else ranges[k]), **(opts or {})
-        )
-
-    return over(len(ranges) - 1, ())
 
 
 # -------- differential equations: SciPy's solutions, with derivatives from an extended system
@@ -883,10 +861,12 @@ def _moved(given: Any, nodes: Any) -> Any:
 
 # It keeps the nodes for all later calls: those of a copy would be traced arrays.
 instead_of(private("_cached_roots_legendre"), private("_cached_roots_legendre"))
+if private("_NQuad") is not None:
+    follow_class(private("_NQuad"))
 _FOLLOWED: dict[str, Any] = follow_all(
     scipy.integrate,
-    *("cumulative_simpson", "cumulative_trapezoid", "dblquad", "fixed_quad", "romb", "tplquad"),
-    "trapezoid",
+    *("cumulative_simpson", "cumulative_trapezoid", "dblquad", "fixed_quad", "nquad", "romb"),
+    *("tplquad", "trapezoid"),
 ) | {
     "simpson": follow(
         scipy.integrate.simpson,

@@ -36,6 +36,7 @@ from chainrules_scipy.installation import (
 )
 from chainrules_scipy.result_checks import Beside, agreeing, of_both, plainly
 from chainrules_scipy.source_copies import (
+    follow,
     follow_all,
     follow_class,
     followed,
@@ -56,7 +57,6 @@ __all__ = [
     "PchipInterpolator",
     "RBFInterpolator",
     "RegularGridInterpolator",
-    "griddata",
     "interp1d",
     "interpn",
     "make_interp_spline",
@@ -929,30 +929,10 @@ def CloughTocher2DInterpolator(  # noqa: N802
     return interpolated
 
 
-@stands_for(native.griddata)
-@functools.partial(agreeing, native.griddata)
-def griddata(
-    points: Any,
-    values: Any,
-    xi: Any,
-    method: str = "linear",
-    fill_value: Any = math.nan,
-    rescale: bool = False,
-    **how: Any,
-) -> Any:
-    """Interpolate between scattered points: as ``scipy.interpolate.griddata``."""
-    place = _places((points,))
-    if place.ndim < 2 or place.shape[-1] == 1:
-        x, at = (
-            v.reshape(array_of(a[0] if isinstance(a, tuple) else a), shape=(-1,))
-            for a in (points, xi)
-        )
-        fill: Any = "extrapolate" if method == "nearest" else fill_value
-        return interp1d(x, values, method, 0, bounds_error=False, fill_value=fill)(at)
-    if method == "nearest":
-        return NearestNDInterpolator(points, values, rescale)(xi)
-    made = LinearNDInterpolator if method == "linear" else CloughTocher2DInterpolator
-    return made(points, values, fill_value, rescale=rescale)(xi, **how)
+for _made in (LinearNDInterpolator, NearestNDInterpolator, CloughTocher2DInterpolator, interp1d):
+    instead_of(getattr(native, _made.__name__), _made)
+instead_of(private("_ndim_coords_from_arrays"), lambda points, _=None: _places((points,)))
+FOLLOWED["griddata"] = follow(native.griddata)
 
 
 __getattr__ = functools.partial(attribute, __name__, FOLLOWED)

@@ -64,7 +64,6 @@ __all__ = [
     "lu_solve",
     "matrix_balance",
     "norm",
-    "pinv",
     "polar",
     "qr",
     "qr_multiply",
@@ -73,9 +72,7 @@ __all__ = [
     "signm",
     "solve",
     "solve_banded",
-    "solve_continuous_are",
     "solve_continuous_lyapunov",
-    "solve_discrete_are",
     "solve_toeplitz",
     "solve_triangular",
     "toeplitz",
@@ -209,19 +206,6 @@ def _pinv(a: Any, atol: Any, rtol: Any, return_rank: bool, hermitian: bool = Fal
         share += float(atol or 0.0) / largest if largest else 0.0
     y = v.pinv(a, rtol=None if atol is rtol is None else share, hermitian=hermitian)
     return (y, int(np.sum(s > share * largest))) if return_rank else y
-
-
-@stands_for(native.pinv, finite="a")
-def pinv(
-    a: Any,
-    *,
-    atol: Any = None,
-    rtol: Any = None,
-    return_rank: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """Compute the pseudoinverse."""
-    return (of_stacks(a=2)(_pinv) if atol or return_rank else _pinv)(a, atol, rtol, return_rank)
 
 
 # ---------------------------------------------------------------- Cholesky
@@ -394,6 +378,9 @@ OF_SYSTEMS = operations(
         )
     ),
     lu_factor=lambda a: _packed(a)[:2],
+    pinv=lambda a, atol, rtol, return_rank: (
+        of_stacks(a=2)(_pinv) if atol or return_rank else _pinv
+    )(a, atol, rtol, return_rank),
     pinvh=of_stacks(a=2)(
         lambda a, atol, rtol, lower, return_rank: _pinv(
             a if lower else adjoint(a), atol, rtol, return_rank, hermitian=True
@@ -585,18 +572,14 @@ OF_SPECTRA = operations(
 
 # -------- structured matrices, canonical forms, functions of matrices, and equations
 
-
-def _with_an_axis(x: Any) -> Any:
-    """Convert to an array with at least one axis; integers stay integers."""
-    x = array_of(x, floating=False)
-    return x if x.ndim else v.reshape(x, shape=(1,))
+_at_least_1d: Any = extend.manipulation_composites.atleast_1d
 
 
 @stands_for(native.toeplitz)
 def toeplitz(c: Any, r: Any = None) -> Any:
     """Make a matrix that is constant along its diagonals."""
-    c = _with_an_axis(c)
-    r = v.conj(c) if r is None else _with_an_axis(r)
+    c = _at_least_1d(array_of(c, floating=False))
+    r = v.conj(c) if r is None else _at_least_1d(array_of(r, floating=False))
     m, n = c.shape[-1], r.shape[-1]
     return _gathered(v.flip(c, axis=-1), r, np.arange(n) - np.arange(m)[:, None] + m - 1)
 
@@ -604,7 +587,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
 @stands_for(native.circulant)
 def circulant(c: Any) -> Any:
     """Make a matrix whose columns are rotations of one vector."""
-    c = _with_an_axis(c)
+    c = _at_least_1d(array_of(c, floating=False))
     places = np.arange(c.shape[-1])
     return v.take(c, (places[:, None] - places) % max(c.shape[-1], 1), axis=-1)
 
@@ -933,37 +916,26 @@ def _riccati(
     return anchored(known, _agreed(x, known, solve, "write balanced=False"))
 
 
-@stands_for(native.solve_continuous_are)
-def solve_continuous_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
-) -> Any:
-    """Solve Aᴴ X + X A - (X B + S) R⁻¹ (Bᴴ X + Sᴴ) + Q = 0.
-
-    D. Kleinman, "On an iterative technique for Riccati equation computations" (1968).
-    """
-    gain = lambda x, _a, b, r, s: v.solve(r, adjoint(b) @ x + adjoint(s))
-    return _riccati(
-        *(native.solve_continuous_are, gain, solve_continuous_lyapunov, -1),
-        *(a, b, q, r, e, s),
+FOLLOWED |= operations(
+    native,
+    # D. Kleinman, "On an iterative technique for Riccati equation computations" (1968):
+    # Aᴴ X + X A - (X B + S) R⁻¹ (Bᴴ X + Sᴴ) + Q = 0.
+    solve_continuous_are=lambda a, b, q, r, e, s, balanced: _riccati(
+        native.solve_continuous_are,
+        lambda x, _a, b, r, s: v.solve(r, adjoint(b) @ x + adjoint(s)),
+        *(solve_continuous_lyapunov, -1, a, b, q, r, e, s),
         balanced=balanced,
-    )
-
-
-@stands_for(native.solve_discrete_are)
-def solve_discrete_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
-) -> Any:
-    """Solve Aᴴ X A - X - (Aᴴ X B + S) (R + Bᴴ X B)⁻¹ (Bᴴ X A + Sᴴ) + Q = 0.
-
-    G. Hewer, "An iterative technique for the computation of the steady state gains for the
-    discrete optimal regulator" (1971).
-    """
-    gain = lambda x, a, b, r, s: v.solve(r + adjoint(b) @ x @ b, adjoint(b) @ x @ a + adjoint(s))
-    return _riccati(
-        *(native.solve_discrete_are, gain, FOLLOWED["solve_discrete_lyapunov"], 1),
-        *(a, b, q, r, e, s),
+    ),
+    # G. Hewer, "An iterative technique for the computation of the steady state gains for the
+    # discrete optimal regulator" (1971):
+    # Aᴴ X A - X - (Aᴴ X B + S) (R + Bᴴ X B)⁻¹ (Bᴴ X A + Sᴴ) + Q = 0.
+    solve_discrete_are=lambda a, b, q, r, e, s, balanced: _riccati(
+        native.solve_discrete_are,
+        lambda x, a, b, r, s: v.solve(r + adjoint(b) @ x @ b, adjoint(b) @ x @ a + adjoint(s)),
+        *(FOLLOWED["solve_discrete_lyapunov"], 1, a, b, q, r, e, s),
         balanced=balanced,
-    )
+    ),
+)
 
 
 # -------- matrices that are given by their diagonals, or by one row and column

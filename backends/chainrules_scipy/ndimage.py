@@ -111,37 +111,23 @@ def around(x: Any, axis: int, before: int, behind: int, mode: str, cval: Any) ->
     return v.take(x, _PLACES[mode](n, np.arange(-before, n + behind)), axis=axis)
 
 
-def _correlated(x: Any, w: Any, axes: Any, mode: str, cval: Any, origins: Any) -> Any:
-    """Compute Σ_k w_k x_{i + k - m//2 - origin} along the axes of w."""
-    w, whole = array_of(w), x
-    for axis, size, origin in zip(axes, w.shape, origins, strict=True):
-        before = size // 2 + origin
+def _correlated(
+    x: Any, w: Any, axes: Any, mode: str, cval: Any, origin: Any, reverses: bool = False
+) -> Any:
+    """Compute Σ_k w_k x_{i + k - m//2 - origin} along axes, or with w reversed a convolution."""
+    w, whole, axes = array_of(w), x, _axes(x, axes)
+    # SciPy sorts its axes, which are those of w.
+    pairs = sorted(zip(axes, _each(origin, len(axes)), strict=True))
+    for (axis, o), size in zip(pairs, w.shape, strict=True):
+        before = (size - 1) // 2 - o if reverses else size // 2 + o
         whole = around(whole, axis, before, size - 1 - before, mode, cval)
     total: Any = 0.0
     for k in np.ndindex(*w.shape):
         piece = whole
-        for axis, start in zip(axes, k, strict=True):
+        for (axis, _), start in zip(pairs, k, strict=True):
             piece = part(piece, axis, start, start + x.shape[axis])
         total = total + piece * w[k]
     return total
-
-
-@_like("correlate")
-def correlate(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
-    """Correlate with weights of as many axes, as ``scipy.ndimage.correlate``."""
-    axes = _axes(x, axes)
-    # SciPy sorts its axes.
-    origins = [o for _, o in sorted(zip(axes, _each(origin, len(axes)), strict=True))]
-    return _correlated(x, v.conj(array_of(weights)), sorted(axes), mode, cval, origins)
-
-
-@_like("convolve")
-def convolve(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
-    """Convolve with weights of as many axes, as ``scipy.ndimage.convolve``."""
-    w, axes = array_of(weights), _axes(x, axes)
-    pairs = sorted(zip(axes, _each(origin, len(axes)), strict=True))
-    origins = [-o - (m % 2 == 0) for (_, o), m in zip(pairs, w.shape, strict=True)]
-    return _correlated(x, v.flip(w, axis=tuple(range(w.ndim))), sorted(axes), mode, cval, origins)
 
 
 # -------------------------------------------------------------------------------- interpolation
@@ -218,20 +204,6 @@ def _wrapped(c: Any, period: int) -> Any:
     return c + period * np.where((known < 0) | (known > period), turns, 0.0)
 
 
-@_like("shift")
-def shift(x: Any, shift: Any, order: int, mode: str, cval: Any, prefilter: bool) -> Any:
-    """Move an image, with derivatives in image and shift, as ``scipy.ndimage.shift``."""
-    steps = [shift] * x.ndim if np.ndim(shift) == 0 else [shift[i] for i in range(x.ndim)]
-    return _interpolated(
-        x,
-        [i - s for i, s in zip(np.indices(x.shape, float), steps, strict=True)],
-        order,
-        mode,
-        cval,
-        prefilter,
-    )
-
-
 @_like("affine_transform")
 def affine_transform(
     x: Any,
@@ -248,7 +220,7 @@ def affine_transform(
     grid = np.indices(x.shape if output_shape is None else tuple(output_shape), float)
     if matrix.ndim == 2 and matrix.shape[1] == n + 1:
         matrix, offset = matrix[:n, :n], matrix[:n, n]
-    offsets = [offset] * n if np.ndim(offset) == 0 else [offset[i] for i in range(n)]
+    offsets = _each(offset, n)
     if matrix.ndim == 1:
         at = [matrix[i] * grid[i] + offsets[i] for i in range(n)]
     else:  # one product after the other, as SciPy does, for the same last digit
@@ -487,17 +459,30 @@ def _in_frequencies(x: Any, size: Any, n: int, axis: int, factor: Any) -> Any:
 
 
 _FORMULAS: dict[str, _Compute] = {
+    "correlate": lambda x, weights, mode, cval, origin, axes: _correlated(
+        x, v.conj(array_of(weights)), axes, mode, cval, origin
+    ),
+    "convolve": lambda x, weights, mode, cval, origin, axes: _correlated(
+        x,
+        v.flip(array_of(weights), axis=tuple(range(x.ndim if axes is None else np.size(axes)))),
+        *(axes, mode, cval, origin, True),
+    ),
     "correlate1d": lambda x, weights, axis, mode, cval, origin: _correlated(
-        x, v.conj(array_of(weights)), _axes(x, axis), mode, cval, [origin]
+        x, v.conj(array_of(weights)), axis, mode, cval, origin
     ),
     "uniform_filter1d": lambda x, size, axis, mode, cval, origin: _correlated(
-        x, np.full(size, 1 / size), _axes(x, axis), mode, cval, [origin]
+        x, np.full(size, 1 / size), axis, mode, cval, origin
     ),
     "maximum_filter1d": lambda x, size, axis, mode, cval, origin: _chosen(
         x, -1, np.ones(size, bool), mode, cval, origin, (axis,)
     ),
     "minimum_filter1d": lambda x, size, axis, mode, cval, origin: _chosen(
         x, 0, np.ones(size, bool), mode, cval, origin, (axis,)
+    ),
+    "shift": lambda x, shift, order, mode, cval, prefilter: _interpolated(
+        x,
+        [i - s for i, s in zip(np.indices(x.shape, float), _each(shift, x.ndim), strict=True)],
+        *(order, mode, cval, prefilter),
     ),
     "map_coordinates": lambda x, coordinates, order, mode, cval, prefilter: _interpolated(
         x, list(array_of(coordinates)), order, mode, cval, prefilter

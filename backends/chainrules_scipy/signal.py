@@ -32,6 +32,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     of_precision,
     one_of,
     operations,
+    part,
     readable,
     refused,
     reject,
@@ -71,7 +72,6 @@ __all__ = [
     "recursive_filter",
     "residue",
     "residuez",
-    "savgol_filter",
     "sepfir2d",
     "sosfilt",
     "step",
@@ -135,6 +135,7 @@ FOLLOWED: dict[str, Any] = follow_all(
         "resample",
         "resample_poly",
         "sawtooth",
+        "savgol_filter",
         "sosfiltfilt",
     ),
     *("sos2tf", "sos2zpk", "sosfilt_zi", "sosfreqz", "spectrogram", "square", "ss2tf"),
@@ -395,14 +396,11 @@ def bilinear(b: Any, a: Any, fs: Any = 1.0) -> Any:
 def _cut(full: Any, mode: str, x: tuple[int, ...], k: tuple[int, ...], axes: Any) -> Any:
     """Take the part of a full convolution that a mode selects."""
     one_of("mode", mode, ("full", "same", "valid"))
-    if mode == "full":
-        return full
-    index = [slice(None)] * full.ndim
-    for i in axes:
+    for i in () if mode == "full" else axes:
         n = x[i] if mode == "same" else abs(x[i] - k[i]) + 1
         start = (full.shape[i] - n) // 2
-        index[i] = slice(start, start + n)
-    return full[tuple(index)]
+        full = part(full, i, start, start + n)
+    return full
 
 
 def convolved(in1: Any, in2: Any, mode: str, axes: Any = None) -> Any:
@@ -418,8 +416,6 @@ def convolved(in1: Any, in2: Any, mode: str, axes: Any = None) -> Any:
             "For 'valid' mode, one must be at least as large as the other in every dimension",
             ValueError,
         )
-    if x.ndim == 0:
-        return x * k
     if 0 in (*x.shape, *k.shape):
         return np.array([])  # as SciPy's, for all axes and modes
     taps = math.prod(k.shape[i] for i in axes)
@@ -475,7 +471,7 @@ def _in_the_plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) 
 def _turned(k: Any) -> Any:
     """Reverse a kernel, and conjugate it."""
     k = array_of(k)
-    return v.conj(v.flip(k, axis=tuple(range(k.ndim)))) if k.ndim else k
+    return v.conj(v.flip(k, axis=tuple(range(k.ndim))))
 
 
 FOLLOWED |= operations(
@@ -592,32 +588,6 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return y if zi is None else (y, v.stack(*states, axis=0))
 
 
-@stands_for(native.savgol_filter)
-def savgol_filter(
-    x: Any,
-    window_length: int,
-    polyorder: int,
-    deriv: int = 0,
-    delta: float = 1.0,
-    axis: int = -1,
-    mode: str = "interp",
-    cval: float = 0.0,
-) -> Any:
-    """Fit polynomials to windows, with derivatives in the signals."""
-    x = array_of(x)
-    if kind_of(x) == "complex":  # SciPy would take only the real part
-        reject("savgol_filter is of the real part of a signal alone: give it x.real, and x.imag")
-
-    def smoothed(y: Any, beyond: float = 0.0) -> Any:
-        return native.savgol_filter(y, window_length, polyorder, deriv, 1.0, -1, mode, beyond)
-
-    n = x.shape[axis]
-    y = v.matmul(moveaxis(x, axis, -1), smoothed(np.eye(n)))
-    if mode == "constant":
-        y = y + cval * smoothed(np.zeros(n), 1.0)
-    return moveaxis(y if deriv == 0 else y / array_of(delta) ** deriv, -1, axis)
-
-
 @stands_for(native.upfirdn)
 def upfirdn(
     h: Any,
@@ -633,8 +603,7 @@ def upfirdn(
     native.upfirdn([1.0], [1.0], mode=mode)  # raises for an unknown mode
     more = -(-(h.shape[0] - 1) // up) if mode != "constant" or varies(cval) or cval != 0 else 0
     size = (signal.shape[-1] - 1) * up + h.shape[0]
-    if more:
-        signal = _prolonged(signal, more, mode, cval)
+    signal = _prolonged(signal, more, mode, cval)
     n, wide = signal.shape[-1], v.expand_dims(signal, axis=-1)
     wide = v.pad(wide, 0.0, widths=((0, 0),) * signal.ndim + ((0, up - 1),))
     wide = v.reshape(wide, shape=(*signal.shape[:-1], n * up))[..., : (n - 1) * up + 1]

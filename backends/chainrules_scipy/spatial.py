@@ -105,17 +105,17 @@ class KDTree(Beside):
 
     def query(self, x: Any, k: Any = 1, eps: Any = 0, p: float = 2.0, **options: Any) -> Any:
         """Find the nearest points, and the distances to them."""
-        return _nearest(self.theirs, self.data, x, k, eps, p, options)
+        # Of SciPy's tree, too, whose points are constant.
+        x, tree = array_of(x), getattr(self, "theirs", self)
+        far, where = tree.query(readable(x), k, eps, p, **options)
+        found = where < tree.n
+        gap = v.take(self.data, np.where(found, where, 0), axis=0)
+        gap = gap - (x if where.ndim == x.ndim - 1 else v.expand_dims(x, axis=-2))
+        distance = v.vector_norm(gap, axis=-1, ord=p)
+        return distance if found.all() else v.where(found, distance, far), where
 
 
-def _nearest(tree: Any, data: Any, x: Any, k: Any, eps: Any, p: float, options: Any) -> Any:
-    x = array_of(x)
-    far, where = tree.query(readable(x), k, eps, p, **options)
-    found = where < tree.n
-    gap = v.take(data, np.where(found, where, 0), axis=0)
-    gap = gap - (x if where.ndim == x.ndim - 1 else v.expand_dims(x, axis=-2))
-    distance = v.vector_norm(gap, axis=-1, ord=p)
-    return distance if found.all() else v.where(found, distance, far), where
+place_method(native.KDTree, KDTree.query)
 
 
 def _of_trees(tree: Any, name: str, *args: Any, **options: Any) -> Any:
@@ -127,11 +127,6 @@ def _of_trees(tree: Any, name: str, *args: Any, **options: Any) -> Any:
         )
     args, options = plainly(args), {k: plainly(x) for k, x in options.items()}
     return getattr(native.KDTree, name)(tree, *args, **options)
-
-
-@functools.partial(place_method, native.KDTree, name="query")
-def _query(self: Any, x: Any, k: Any = 1, eps: Any = 0, p: float = 2.0, **options: Any) -> Any:
-    return _nearest(self, self.data, x, k, eps, p, options)
 
 
 __getattr__ = functools.partial(attribute, __name__, FOLLOWED)

@@ -510,6 +510,16 @@ def test_a_rate_that_fills_a_buffer_where_times_vary(name, method):
     np.testing.assert_allclose(second, (above - 2 * here + below) / h**2, rtol=1e-5)
 
 
+def test_nquad_takes_options_for_each_variable():
+    def f(a):
+        options = [{"points": [a]}, lambda a: {"epsabs": 1e-12}]
+        return ours.nquad(lambda x, y, a: abs(x - a) * y, [(0.0, 1.0), (0.0, a)], (a,), options)[0]
+
+    # The integral is (a² + (1 - a)²) a² / 4.
+    assert f(0.3) == pytest.approx(0.58 * 0.09 / 4)
+    assert grad(f)(0.3) == pytest.approx(2 * 0.3**3 - 1.5 * 0.3**2 + 0.5 * 0.3)
+
+
 _linear = lambda x, a, b: b * (x - a)
 _rate = lambda t, y, a, b: -b * (y - a)
 UNPACKED = {  # with the integrand, whose mean is at 1/2, or with the solution

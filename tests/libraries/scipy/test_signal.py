@@ -58,6 +58,14 @@ def test_convolutions_of_no_elements(name):
     assert pull(y)[0].shape == (0,)
 
 
+def test_numbers_are_correlated_as_by_scipy():
+    """The second of two complex numbers was not conjugated."""
+    a, b = np.array(2.0 + 3.0j), np.array(1.0 - 0.5j)
+    y, slope = jvp(ours.correlate, (a, b), (0j * a, np.array(1.0j)))
+    assert y == theirs.correlate(a, b)
+    assert slope == pytest.approx(-1.0j * a)
+
+
 def test_recursive_filters():
     _same("lfilter", B, A, X)
     _same("lfilter", B, 2 * A, X.T.copy(), axis=0)
