@@ -33,7 +33,6 @@ from chainrules_scipy.composites_and_operand_conversions import (
     reject,
 )
 from chainrules_scipy.installation import is_traced, place, place_constructor, place_method
-from chainrules_scipy.linalg import lu
 from chainrules_scipy.result_checks import answer
 from chainrules_scipy.sparse.patterns_and_products import sparse_solve
 from chainrules_scipy.sparse.traced_sparse import TracedSparse, moved, traced_of
@@ -42,8 +41,8 @@ from chainrules_scipy.sparse.traced_sparse import TracedSparse, moved, traced_of
 NATIVE: Any = types.SimpleNamespace(**vars(native))
 _DENSE = 2000
 # How far an iterative solver may stop from the solution, relative to it: with SciPy's default
-# tolerances the distance is 1e-3 where the condition number is some thousands.
-_NEAR = 1e-3
+# tolerances `minres` and `lsmr` are at 2e-2 where the condition number is a thousand.
+_NEAR = 0.1
 
 
 def _plain(a: Any) -> Any:
@@ -166,8 +165,9 @@ class Factors:
         a = _dense(self.a)[np.argsort(self.found.perm_r)][:, np.argsort(self.found.perm_c)]
         flipped = v.solve_triangular(upper.T, v.matrix_transpose(v.solve_triangular(lower, a)))
         near = anchored(np.eye(len(lower)), v.matrix_transpose(flipped))
-        _, left, right = lu(near)
-        factor = lower @ left if name == "L" else right @ upper
+        factors = v.lu_factor(near).lu
+        left = v.tril(factors, k=-1) + np.eye(len(lower))
+        factor = lower @ left if name == "L" else v.triu(factors) @ upper
         return moved(sparse.csc_array, factor)
 
     def solve(self, rhs: Any, trans: str = "N") -> Any:
