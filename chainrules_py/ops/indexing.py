@@ -84,7 +84,8 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
                 if type(start) in _BOUND and type(stop) in _BOUND and type(step) in _BOUND:
                     pattern.append((slice, start, stop, step))
                 else:
-                    pattern.append((slice, *map(_static, (start, stop, step))))
+                    bounds = [None if n is None else operator.index(n) for n in (start, stop, step)]
+                    pattern.append((slice, *bounds))
                     joined = False
             elif kind is bool or kind.__name__ in ("bool_", "bool"):
                 pattern.append((bool, bool(entry)))
@@ -164,10 +165,6 @@ def stands_for_place(kind: type) -> bool:
     """Return whether a class represents a library's integer that may differ in each run."""
     number = type_info(kind).dispatch_type
     return number is not kind and hasattr(number, "__index__")
-
-
-def _static(bound: Any) -> Any:
-    return bound if bound is None else operator.index(bound)
 
 
 def _place(entry: Any) -> int:

@@ -117,8 +117,7 @@ def _layers() -> dict[str, Layer]:
         (BACKENDS, Layer.BACKEND),
         (RULES, Layer.THIRD_PARTY),
     ):
-        for _, module in announced(group):
-            layers[module] = layer
+        layers |= dict.fromkeys([module for _, module in announced(group)], layer)
     return layers
 
 

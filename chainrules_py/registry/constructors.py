@@ -161,6 +161,23 @@ def scalar_rule(
     _state(primal, "scalar_rule", recipe)
 
 
+def scalar_rules(*rows: tuple[Any, ...], **options: Any) -> None:
+    """State a table of rules: rows of a function and its partials, with options of `scalar_rule`.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def tripled(x):
+    ...     return 3.0 * x
+    >>> scalar_rules((tripled, lambda _y, _x: 3.0), complex="holomorphic")
+    >>> rrule(tripled, 2.0)[1](1.0)
+    (3.0,)
+    """
+    for f, *partials in rows:
+        scalar_rule(f, *partials, **options)
+
+
 def linear_rule(
     f: Primitive[..., Any],
     *transposes: Callable[..., Any] | ZeroTangent | None,
@@ -489,7 +506,9 @@ def _state(
     types: tuple[tuple[Any, ...], Any] | None = None,
 ) -> None:
     """Register the statement of a constructor call, for the declared types unless given."""
-    source = Source.caller(f"{constructor}({primal.__name__})", 3)
+    # One frame further for the rows of `scalar_rules`.
+    depth = 3 + (caller(2).f_globals is globals())
+    source = Source.caller(f"{constructor}({primal.__name__})", depth)
     state(primal, types or declared_types(primal), source, recipe)
 
 

@@ -29,15 +29,15 @@ from chainrules_py.values.dispatch_types import Numeric
 def einsum_rule(*operands: Numeric, subscripts, optimize):
     """z = Σ Π xᵢ.  ż replaces one operand by its tangent; x̄ᵢ = Σ z̄ Π conj(xⱼ), j ≠ i."""
     maps = [
-        LinearMap(push, pull, without(operands, i), i, subscripts, bool(optimize))
-        for i in range(len(operands))
+        LinearMap(
+            push,
+            pull,
+            (*operands[:i], space(x), *operands[i + 1 :]),  # of x, only the shape is needed
+            *(i, subscripts, bool(optimize)),
+        )
+        for i, x in enumerate(operands)
     ]
     return einsum(*operands, subscripts=subscripts, optimize=optimize), maps
-
-
-def without(operands, i):
-    """Replace the operand of a map by its space, since only its shape is needed."""
-    return (*operands[:i], space(operands[i]), *operands[i + 1 :])
 
 
 def push(x_dot, operands, i, subscripts, optimize):

@@ -63,7 +63,7 @@ from chainrules_py.registry.constructors import (
     linear_rule,
     non_differentiable,
     rule,
-    scalar_rule,
+    scalar_rules,
 )
 from chainrules_py.tangents.linear_map import LinearMap, identity
 from chainrules_py.tangents.space import kind_of
@@ -246,7 +246,7 @@ def bessel_i_slope(t, x, order):
 
 # ------------------------------------------------------------------------------- formulas
 
-for _operation, *_slopes in (
+scalar_rules(
     (add, lambda _z, _x, _y: 1, lambda _z, _x, _y: 1),
     (subtract, lambda _z, _x, _y: 1, lambda _z, _x, _y: -1),
     (multiply, lambda _z, _x, y: y, lambda _z, x, _y: x),
@@ -258,10 +258,10 @@ for _operation, *_slopes in (
     (exp2, lambda y, _x: math.log(2) * y),
     # Not y + 1, which cancels for a small exponential.
     (expm1, lambda _y, x: exp(x)),
-):
-    scalar_rule(_operation, *_slopes, complex="holomorphic")  # pyright: ignore[reportArgumentType]
+    complex="holomorphic",
+)
 
-for _operation, *_slopes in (
+scalar_rules(
     (divide, lambda _z, _x, y: divide(1, y), lambda z, _x, y: over_again(-z, y)),
     (reciprocal, lambda y, _x: -y * y),
     # p x**(p - 1) is 0 where p is 0, even at x = 0; y log(x) is 0 where y is. The 1.0 is for
@@ -277,10 +277,11 @@ for _operation, *_slopes in (
     (log1p, lambda _y, x: divide(1, 1 + x)),
     (log2, lambda _y, x: divide(1 / math.log(2), x)),
     (log10, lambda _y, x: divide(1 / math.log(10), x)),
-):
-    scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")  # pyright: ignore[reportArgumentType]
+    singular=True,
+    complex="holomorphic",
+)
 
-for _function, *_partials in (
+scalar_rules(
     (remainder, lambda _r, _x, _y: 1, lambda _r, x, y: -floor_divide(x, y)),
     (fmod, lambda _r, _x, _y: 1, lambda r, x, y: round(divide(r - x, y))),
     # Not (1 - (x / z)²) / z, which cancels for small y.
@@ -295,10 +296,9 @@ for _function, *_partials in (
         lambda share, x, y: share * logaddexp_share(y, x),
         lambda share, x, y: -share * logaddexp_share(y, x),
     ),
-):
-    scalar_rule(_function, *_partials)  # pyright: ignore[reportArgumentType]
+)
 
-for _operation, *_slopes in (
+scalar_rules(
     (cbrt, lambda y, _x: divide(1, 3 * y * y)),
     (hypot, lambda z, x, y: cosine(x, y, z), lambda z, x, y: cosine(y, x, z)),
     # Not e^(x - z), which is inf - inf for infinite x, and inaccurate for large x.
@@ -308,5 +308,5 @@ for _operation, *_slopes in (
         lambda _z, x, y: exp2(-logaddexp2(0.0, y - x)),
         lambda _z, x, y: exp2(-logaddexp2(0.0, x - y)),
     ),
-):
-    scalar_rule(_operation, *_slopes, singular=True)  # pyright: ignore[reportArgumentType]
+    singular=True,
+)

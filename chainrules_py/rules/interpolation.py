@@ -31,7 +31,11 @@ def interp_rule(x, xp, fp):
     y = interp(x, xp, fp)
     x, xp, fp = promoted(x, real(y)), promoted(xp, real(y)), promoted(fp, y)
     in_x = LinearMap(lambda t, *at: slope(*at) * t, lambda t, *at: conj(slope(*at)) * t, x, xp, fp)
-    in_knots = LinearMap(knots_push, knots_pull, x, xp, fp)
+    in_knots = LinearMap(
+        lambda t, x, xp, fp: -slope(x, xp, fp) * mixed(t, x, xp),
+        lambda t, x, xp, fp: mixed_transpose(-conj(slope(x, xp, fp)) * t, x, xp),
+        *(x, xp, fp),
+    )
     return y, (in_x, in_knots, LinearMap(mixed, mixed_transpose, x, xp))
 
 
@@ -70,11 +74,3 @@ def of_directions(xp, y_bar, x):
     """Return the space of the knots' cotangents, with a leading axis if there are several."""
     extra = getattr(y_bar, "ndim", 0) - getattr(x, "ndim", 0)
     return Space(xp).with_shape((*y_bar.shape[:extra], *xp.shape)) if extra else xp
-
-
-def knots_push(xp_dot, x, xp, fp):
-    return -slope(x, xp, fp) * mixed(xp_dot, x, xp)
-
-
-def knots_pull(y_bar, x, xp, fp):
-    return mixed_transpose(-conj(slope(x, xp, fp)) * y_bar, x, xp)

@@ -106,7 +106,7 @@ def logm_pull(y_bar, x, kind):
 def sqrtm_rule(x: Array):
     """Y dY + dY Y = dX: (6.2)."""
     y = sqrtm(x)
-    return y, (LinearMap(sqrtm_push, sqrtm_pull, y),)
+    return y, (LinearMap(sqrtm_push, lambda y_bar, y: sqrtm_push(y_bar, adjoint(y)), y),)
 
 
 def sqrtm_push(x_dot, y):
@@ -115,10 +115,6 @@ def sqrtm_push(x_dot, y):
         message="the square root of a singular matrix has no derivative",
     )
     return solve_sylvester(y, y, x_dot)
-
-
-def sqrtm_pull(y_bar, y):
-    return sqrtm_push(y_bar, adjoint(y))
 
 
 @rule(unitary_factor, batched=True)

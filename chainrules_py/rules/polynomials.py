@@ -51,7 +51,12 @@ def polyval_rule(p, x):
     y = polyval(p, x)
     return y, (
         LinearMap(_coefficients_push, _coefficients_pull, x, p.shape[0]),
-        LinearMap(_argument_push, _argument_pull, promoted(p, y), x),
+        LinearMap(
+            lambda x_dot, p, x: polyval(derivative(p), x) * x_dot,
+            lambda y_bar, p, x: conj(polyval(derivative(p), x)) * y_bar,
+            promoted(p, y),
+            x,
+        ),
     )
 
 
@@ -68,14 +73,6 @@ def _coefficients_pull(y_bar, x, n):
     lead = getattr(y_bar, "shape", ())[: getattr(y_bar, "ndim", 0) - getattr(x, "ndim", 0)]
     powers = powers_of(x, index(y_bar, 0) if lead else y_bar, n)
     return matmul(reshape(y_bar, shape=(*lead, -1)), conj(powers))
-
-
-def _argument_push(x_dot, p, x):
-    return polyval(derivative(p), x) * x_dot
-
-
-def _argument_pull(y_bar, p, x):
-    return conj(polyval(derivative(p), x)) * y_bar
 
 
 @rule(roots, batched=True)
@@ -110,7 +107,12 @@ def _slopes_at(p, z):
 def vander_rule(x, *, columns, increasing):
     """∂xᵖ/∂x = p xᵖ⁻¹, where xᵖ⁻¹ is another column of the matrix: exact at x = 0."""
     y = vander(x, columns=columns, increasing=increasing)
-    return y, (LinearMap(_vander_push, _vander_pull, x, columns, increasing),)
+    map_of_x = LinearMap(
+        lambda x_dot, *at: _slopes(*at) * expand_dims(x_dot, axis=-1),
+        lambda y_bar, *at: sum(conj(_slopes(*at)) * y_bar, axis=-1),
+        *(x, columns, increasing),
+    )
+    return y, (map_of_x,)
 
 
 def _slopes(x, columns, increasing):
@@ -121,11 +123,3 @@ def _slopes(x, columns, increasing):
     powers = powers if increasing else flip(powers)
     slopes = powers * vander(x, columns=columns - 1, increasing=increasing)
     return concat(zeros, slopes, axis=1) if increasing else concat(slopes, zeros, axis=1)
-
-
-def _vander_push(x_dot, x, columns, increasing):
-    return _slopes(x, columns, increasing) * expand_dims(x_dot, axis=-1)
-
-
-def _vander_pull(y_bar, x, columns, increasing):
-    return sum(conj(_slopes(x, columns, increasing)) * y_bar, axis=-1)

@@ -165,10 +165,13 @@ def _pull_but_of_nan(y_bar, x, y, axis, keepdims):
     return strong_multiply(_shares(x, y, axis, keepdims, y_bar), kept(y_bar, axis, keepdims))
 
 
-for _operation in (max, min):
-    rule(_operation, batched=True, whole=True)(_extreme_rule(_operation, _extreme_pull))
-for _operation in (nanmax, nanmin):
-    rule(_operation, batched=True, whole=True)(_extreme_rule(_operation, _pull_but_of_nan))
+for _operation, _pull in (
+    (max, _extreme_pull),
+    (min, _extreme_pull),
+    (nanmax, _pull_but_of_nan),
+    (nanmin, _pull_but_of_nan),
+):
+    rule(_operation, batched=True, whole=True)(_extreme_rule(_operation, _pull))
 
 
 # ----------------------------------------------------------------------------------- variances

@@ -40,7 +40,13 @@ from chainrules_py.ops import (
     where,
 )
 from chainrules_py.primitives.primitive import primitive
-from chainrules_py.registry.constructors import linear_rule, non_differentiable, rule, scalar_rule
+from chainrules_py.registry.constructors import (
+    linear_rule,
+    non_differentiable,
+    rule,
+    scalar_rule,
+    scalar_rules,
+)
 from chainrules_py.rules.elementwise import BENT
 from chainrules_py.rules.support.reads_along_axis import reading
 from chainrules_py.tangents.linear_map import LinearMap
@@ -199,7 +205,7 @@ _OF_EACH = (
     lambda z, x, y: tie_share(z, x, y),  # noqa: PLW0108 (its parameters are what is saved)
     lambda z, x, y: tie_share(z, y, x),
 )
-for _operation, *_slopes in (
+scalar_rules(
     # Complex numbers are ordered by their real parts, then by their imaginary parts.
     (maximum, *_OF_EACH),
     (minimum, *_OF_EACH),
@@ -221,15 +227,14 @@ for _operation, *_slopes in (
         lambda z, x, lo, hi: indicator(logical_and(less(x, lo), less_equal(lo, hi)), z),
         lambda z, x, lo, hi: indicator(less(hi, maximum(x, lo)), z),
     ),
-):
-    scalar_rule(_operation, *_slopes, complex="holomorphic")  # pyright: ignore[reportArgumentType]
+    complex="holomorphic",
+)
 
-for _function, *_partials in (
+scalar_rules(
     # None: constant except for a jump.
     (copysign, lambda z, x, _y: sign(z) * sign(x), None),
     # The distance to the neighbour is constant between two powers of 2.
     (nextafter, lambda _z, _x, _y: 1, None),
     # A step, constant except for its value at the step.
     (heaviside, None, lambda z, x, _h: indicator(equal(x, zero(z)), z)),
-):
-    scalar_rule(_function, *_partials)
+)

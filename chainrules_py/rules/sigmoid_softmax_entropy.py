@@ -45,7 +45,7 @@ from chainrules_py.ops import (
     xlog1py,
     xlogy,
 )
-from chainrules_py.registry.constructors import rule, scalar_rule
+from chainrules_py.registry.constructors import rule, scalar_rules
 from chainrules_py.rules.elementwise import cosine, unit
 from chainrules_py.rules.reductions import kept, weighted_sum
 from chainrules_py.rules.special.gamma_and_erf import series
@@ -162,7 +162,7 @@ def inv_boxcox_bend(z, y, lmbda):
 
 # ------------------------------------------------------------------------------- formulas
 
-for _operation, *_slopes in (
+scalar_rules(
     (logit, lambda _y, p: divide(1, p * (1 - p))),
     (entr, lambda _y, x: -1 - log(x)),
     (rel_entr, lambda _z, x, y: log_ratio(x, y) + 1, lambda _z, x, y: -strong_quotient(x, y)),
@@ -183,10 +183,10 @@ for _operation, *_slopes in (
         lambda z, _y, lmbda: pow(1 + z, 1 - lmbda),
         lambda z, y, lmbda: inv_boxcox_bend(1 + z, y, lmbda),
     ),
-):
-    scalar_rule(_operation, *_slopes, singular=True)  # pyright: ignore[reportArgumentType]
+    singular=True,
+)
 
-for _operation, *_slopes in (
+scalar_rules(
     # Not y (1 - y), which cancels for y near 1.
     (expit, lambda y, x: y * expit(-x)),
     (log_expit, lambda _y, x: expit(-x)),
@@ -204,12 +204,12 @@ for _operation, *_slopes in (
     (exprel, exprel_slope),
     (exp10, lambda y, _x: math.log(10) * y),
     (cosm1, lambda _y, x: -sin(x)),
-):
-    scalar_rule(_operation, *_slopes)  # pyright: ignore[reportArgumentType]
+)
 
-for _operation, *_slopes in (
+scalar_rules(
     # 0 where x is 0, even if y is 0 too: x / y is a strong product, which is 0 there.
     (xlogy, lambda _z, _x, y: log(y), lambda _z, x, y: strong_quotient(x, y)),
     (xlog1py, lambda _z, _x, y: log1p(y), lambda _z, x, y: strong_multiply(x, divide(1, 1 + y))),
-):
-    scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")
+    singular=True,
+    complex="holomorphic",
+)

@@ -32,7 +32,7 @@ from chainrules_py.ops import (
     tanh,
     where,
 )
-from chainrules_py.registry.constructors import scalar_rule
+from chainrules_py.registry.constructors import scalar_rule, scalar_rules
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.find_tracers import is_traced
 
@@ -97,7 +97,7 @@ def sinc_slope(y, x):
 
 # ------------------------------------------------------------------------------- formulas
 
-for _operation, *_slopes in (
+scalar_rules(
     (sin, lambda _y, x: cos(x)),
     (cos, lambda _y, x: -sin(x)),
     # Of complex numbers, 1 + y² cancels where y is near i.
@@ -119,20 +119,20 @@ for _operation, *_slopes in (
         ),
     ),
     (sinc, sinc_slope),
-):
-    scalar_rule(_operation, *_slopes, complex="holomorphic")
+    complex="holomorphic",
+)
 
-for _operation, *_slopes in (
+scalar_rules(
     (asin, lambda _y, x: divide(1, below_circle(x))),
     (acos, lambda _y, x: divide(-1, below_circle(x))),
     # Two roots, not the root of x² - 1: that has the other sign in the left half of the plane.
     (acosh, lambda _y, x: divide(1, sqrt(decreased(x)) * sqrt(increased(x)))),
     (atanh, lambda _y, x: divide(1, (1 - x) * (1 + x))),
-):
-    scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")
+    singular=True,
+    complex="holomorphic",
+)
 
-scalar_rule(deg2rad, lambda _y, _x: math.pi / 180)
-scalar_rule(rad2deg, lambda _y, _x: 180 / math.pi)
+scalar_rules((deg2rad, lambda _y, _x: math.pi / 180), (rad2deg, lambda _y, _x: 180 / math.pi))
 
 scalar_rule(
     atan2, lambda _z, y, x: across(x, y, x), lambda _z, y, x: across(-y, y, x), singular=True

@@ -80,8 +80,7 @@ class AbstractTangent:
         structured = is_structure_type(type(other))
         return Algebra.move(other, self) if structured else Algebra.add(self, other)
 
-    def __radd__(self, other: Any) -> Any:
-        return self.__add__(other)
+    __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         return Algebra.add(self, Algebra.scale(other, -1))

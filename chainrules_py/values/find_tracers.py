@@ -83,14 +83,12 @@ def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
     return any([is_it(leaf) for x in held for leaf in flatten(x)[0]])
 
 
-def captured(
-    functions: Iterable[Any], level: int = 0, is_it: Callable[[Any], bool] | None = None
-) -> list[str]:
-    """List the names under which functions captured tracers of a level or above.
+def captured(functions: Iterable[Any], is_it: Callable[[Any], bool] | None = None) -> list[str]:
+    """List the names under which functions captured tracers.
 
     ``is_it`` selects the values instead, for engines whose traced values are no `Tracer`.
     """
-    found = is_it or (lambda x: isinstance(x, Tracer) and x.level >= level)
+    found = is_it or (lambda x: isinstance(x, Tracer))
     owners: dict[str, list[str]] = {}
     waiting = list(functions)
     for f in waiting:  # functions that a function captured count as its own

@@ -351,7 +351,6 @@ def _rebuild_list(x: list[Any], values: Sequence[Any]) -> list[Any]:
 
 
 def _rebuild_dict(x: dict[Any, Any], values: Sequence[Any]) -> dict[Any, Any]:
-    _same_number(x, len(x), values)
     # A copy keeps the factory of a defaultdict, and the order of keys.
     if (new := copy.copy(x)) is x:  # what cannot change makes no copies
         return type(x)(zip(x, values, strict=True))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias, final
 
 from chainrules_py import debug_hooks
@@ -204,10 +205,9 @@ class Recipe:
         """Bind the push of tangents that come later; by default, run forward again for each."""
         primal, run_forward = request.primal, self.forward(request).run
 
+        @partial(annotate, of=request)
         def push(tangents: tuple[Any, ...], xs: Any, options: dict[str, Any]) -> Any:
             return run_forward(tangents, *xs, **options)[1]
-
-        annotate(push, request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             return primal(*xs, **options), (push, links, _as_at_the_call(xs), options)
@@ -237,15 +237,14 @@ class SharedRun(Recipe):
         pushes, pulls, save = self.halves(request)
         active = request.active
 
+        @partial(annotate, of=request)
         def push(tangents: tuple[Any, ...], _spaces: Any, *saved: Any) -> Any:
             return pushes(tangents, *saved)
 
+        @partial(annotate, of=request)
         def pull(y_bar: Any, spaces: tuple[Any, ...], *saved: Any) -> Any:
             bars = zip(pulls(y_bar, *saved), spaces, strict=True)
             return tuple([fit(unthunk(bar), onto) for bar, onto in bars])
-
-        annotate(push, request)
-        annotate(pull, request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             y, saved = save(xs, options)
@@ -385,17 +384,17 @@ def _separately(
         y, (half, _, *saved) = reverse.run(links, *xs, **options)
         return y, (push, pull, (_as_at_the_call(xs), options), half, *saved)
 
+    @partial(annotate, of=request)
     def push(tangents: tuple[Any, ...], given: Any, half: Any, *saved: Any) -> Any:
         (xs, options), pairs = given, zip(tangents, request.active, strict=True)
         return forward.run(tuple([t for t, i in pairs if forward.wanted[i]]), *xs, **options)[1]
 
+    @partial(annotate, of=request)
     def pull(y_bar: Any, given: Any, half: Any, *saved: Any) -> Any:
         bars = half(y_bar, *saved)
         found = iter(bars if sum(reverse.wanted) > 1 else (bars,))
         return tuple([next(found) if reverse.wanted[i] else ZERO for i in request.active])
 
-    annotate(push, request)
-    annotate(pull, request)
     return Bound(request, run, may_be_zero=True)
 
 

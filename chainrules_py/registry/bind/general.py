@@ -411,6 +411,7 @@ class RruleRecipe(_Written, OneMode):
         active, n, functions = request.active, len(request.operands), functions_in(request)
         home, tests, near = request.home, self._tests(request), compares(request)
 
+        @functools.partial(annotate, of=request)
         def pull(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
             bars = pullback(y_bar)
             if not isinstance(bars, tuple) or len(bars) != n:
@@ -429,8 +430,6 @@ class RruleRecipe(_Written, OneMode):
                     bar = (flowing if i in functions else given)(bar, statement)
                     found.append(brought(bar, y_bar, onto))
             return found[0] if len(active) == 1 else tuple(found)
-
-        annotate(pull, request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             answer = rrule(*xs, **options)

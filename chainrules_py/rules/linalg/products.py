@@ -168,14 +168,6 @@ def outer_push_right(b_dot, a, b):
 bilinear_rule(outer, outer_left, outer_right, batched=(outer_push_left, outer_push_right))
 
 
-def inner_axes(a, b):
-    return ((a.ndim - 1,), (b.ndim - 1,))
-
-
-def dot_axes(a, b):
-    return ((a.ndim - 1,), (b.ndim - 2 if b.ndim > 1 else 0,))
-
-
 def _as_tensordot(half, of_number, axes_of):
     """Make a half of a product that is a tensordot over these axes, or a product with a number."""
 
@@ -212,8 +204,8 @@ def _halves(axes_of):
     )
 
 
-inner_left, inner_right, *_pushes = _halves(inner_axes)
+inner_left, inner_right, *_pushes = _halves(lambda a, b: ((a.ndim - 1,), (b.ndim - 1,)))
 bilinear_rule(inner, inner_left, inner_right, batched=tuple(_pushes))  # pyright: ignore[reportArgumentType]
-_left, _right, *_pushes = _halves(dot_axes)
+_left, _right, *_pushes = _halves(lambda a, b: ((a.ndim - 1,), (b.ndim - 2 if b.ndim > 1 else 0,)))
 dot_left, dot_right = as_matmul(matmul_left, _left), as_matmul(matmul_right, _right)
 bilinear_rule(dot, dot_left, dot_right, batched=tuple(_pushes))  # pyright: ignore[reportArgumentType]

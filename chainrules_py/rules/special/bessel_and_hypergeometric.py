@@ -50,7 +50,7 @@ from chainrules_py.ops import (
     zeta,
 )
 from chainrules_py.primitives.primitive import primitive
-from chainrules_py.registry.constructors import rule, scalar_rule
+from chainrules_py.registry.constructors import rule, scalar_rules
 from chainrules_py.rules.special.gamma_and_erf import series
 from chainrules_py.rules.special.orders import (
     floating,
@@ -186,7 +186,7 @@ def lambert_slope(w, x):
 # ------------------------------------------------------------------------------- formulas
 
 # 10.6.2, 10.6.3, 10.29.1 to 10.29.3; functions that end in e have a factor exp(-|x|) or exp(x).
-for _operation, *_slopes in (
+scalar_rules(
     (y0, lambda _y, x: -y1(x)),
     (y1, lambda y, x: y0(x) - divide(y, x)),
     (k0, lambda _y, x: -k1(x)),
@@ -202,18 +202,17 @@ for _operation, *_slopes in (
         lambda _y, x, q: zeta_shape(x, q),
         lambda _y, x, q: -floating(x, q) * zeta(floating(x, q) + 1, q),  # 25.11.17
     ),
-):
-    scalar_rule(_operation, *_slopes, singular=True)  # pyright: ignore[reportArgumentType]
+    singular=True,
+)
 
-for _operation, *_slopes in (
+scalar_rules(
     (j0, lambda _y, x: -j1(x)),
     (j1, lambda y, x: j0(x) - by_x(y, x, -1)),
     (i0, lambda _y, x: i1(x)),
     (i1, lambda y, x: i0(x) - by_x(y, x, 1)),
     (i0e, lambda y, x: i1e(x) - sign(x) * y),
     (i1e, lambda y, x: i0e(x) - scaled(y, x) - sign(x) * y),
-):
-    scalar_rule(_operation, *_slopes)
+)
 
 for _operation, _slope in (
     (jv, lambda _y, v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
@@ -222,16 +221,15 @@ for _operation, _slope in (
     (kv, lambda _y, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x))),
     (kve, lambda y, v, x: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
     (hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / v),  # 16.3.1
+    (hyp1f1, lambda _y, a, b, x: a / b * hyp1f1(a + 1, b + 1, x)),  # 13.3.15
+    (hyp2f1, lambda _y, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x)),  # 15.5.1
 ):
     of_order(_operation, _slope)
 
-# 13.3.15 and 15.5.1.
-of_order(hyp1f1, lambda _y, a, b, x: a / b * hyp1f1(a + 1, b + 1, x))
-of_order(hyp2f1, lambda _y, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x))
-
-for _operation, *_slopes in (
+scalar_rules(
     (expi, lambda _y, x: divide(exp(x), x)),
     (exp1, lambda _y, x: divide(-exp(-x), x)),  # 6.2.1 and 6.2.5
     (spence, lambda _y, x: log_ratio(x)),  # 25.12.2
-):
-    scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")
+    singular=True,
+    complex="holomorphic",
+)

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from chainrules_py import ops as v
-from chainrules_py.registry.constructors import non_differentiable, scalar_rule
+from chainrules_py.registry.constructors import non_differentiable, scalar_rule, scalar_rules
 from chainrules_py.rules.special.gamma_beta_densities import beta_density, gamma_density
 from chainrules_py.rules.special.orders import of_order, unstated
 from chainrules_py.rules.special.quadrature import betainc_shape, gammainc_shape
@@ -129,7 +129,7 @@ def normal(x):
 
 # ------------------------------------------------------------------------------- formulas
 
-for _operation, *_slopes in (
+scalar_rules(
     (v.gammaln, lambda _y, x: v.digamma(x)),
     (v.digamma, lambda _y, x: v.polygamma(1, x)),
     (v.beta, lambda y, a, b: -y * digamma_rise(a, b), lambda y, a, b: -y * digamma_rise(b, a)),
@@ -150,10 +150,10 @@ for _operation, *_slopes in (
     (v.erfinv, lambda y, _x: ROOT_PI / 2 * v.exp(y * y)),
     (v.erfcinv, lambda y, _x: -ROOT_PI / 2 * v.exp(y * y)),
     (v.ndtri, lambda y, _p: math.sqrt(2 * math.pi) * v.exp(0.5 * y * y)),
-):
-    scalar_rule(_operation, *_slopes, singular=True)  # pyright: ignore[reportArgumentType]
+    singular=True,
+)
 
-for _operation, *_slopes in (
+scalar_rules(
     (v.rgamma, rgamma_slope),
     (v.erf, lambda _y, x: 2 / ROOT_PI * v.exp(-x * x)),  # 7.2.1
     (v.erfc, lambda _y, x: -2 / ROOT_PI * v.exp(-x * x)),
@@ -163,11 +163,15 @@ for _operation, *_slopes in (
     (v.wofz, wofz_slope),
     (v.ndtr, lambda _y, x: normal(x)),
     (v.log_ndtr, mills),
-):
-    scalar_rule(_operation, *_slopes, complex="holomorphic")
+    complex="holomorphic",
+)
 
-scalar_rule(v.gamma, lambda y, x: y * v.digamma(x), singular=True, complex="holomorphic")
-scalar_rule(v.loggamma, lambda _y, x: v.digamma(x), singular=True, complex="holomorphic")
+scalar_rules(
+    (v.gamma, lambda y, x: y * v.digamma(x)),
+    (v.loggamma, lambda _y, x: v.digamma(x)),
+    singular=True,
+    complex="holomorphic",
+)
 
 # D. B. Owen, Tables for Computing Bivariate Normal Probabilities (1956), (2.3).
 scalar_rule(
