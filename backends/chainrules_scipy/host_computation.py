@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from chainrules_kit import CONSTANT, called_by_numpy, is_hosted
@@ -57,12 +57,10 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
         with in_our_words((args, options)):
             return function(*args, **options)
     if functions:
-        try:
+        with suppress(Exception):  # NumPy or the other engine reject each other's values
             y = function(*args, **options)
             if not all([isinstance(x, CONSTANT) for x in flatten(y)[0]]):
                 return y
-        except Exception:  # NumPy or the other engine reject each other's values
-            return called_by_numpy(function, args, options)
     return called_by_numpy(function, args, options)
 
 

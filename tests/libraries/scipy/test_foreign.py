@@ -127,6 +127,7 @@ def test_what_is_differentiated_is_ours_still() -> None:
         assert torch.func.grad(lambda x: scipy.linalg.expm(x)[0, 0])(a)[0, 0] > 2.7
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("name", ["quad", "quad_vec", "brentq"])
 def test_a_tensor_that_a_function_holds_is_differentiated(name: str) -> None:
     torch = pytest.importorskip("torch")
