@@ -92,6 +92,7 @@ ELSEWHERE = {
         "_MaskedBinaryOperation",
         "_MaskedUnaryOperation",
     },
+    "chainrules_scipy/interpolate.py": {"_spline"},
     "chainrules_scipy/signal.py": {"_as_tf"},
     "chainrules_scipy/sparse/linalg.py": {"_matmat", "_matvec"},
     "chainrules_scipy/stats/__init__.py": {"_parse_args"},
