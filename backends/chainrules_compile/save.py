@@ -157,9 +157,7 @@ def refuse(name: str, x: Any) -> NoReturn:
     RecordingError
         Always; the message contains the name.
     """
-    home = getattr(x, "__module__", "no module")
-    ours = x is None or str(home).startswith("chainrules_")
-    what = "" if ours else f", {describe(x)} of {home},"
+    what = "" if x is None else f", {describe(x)} of {getattr(x, '__module__', 'no module')},"
     raise RecordingError(
         f"the program uses {name.removesuffix('_numpy')}{what} which a module that needs NumPy "
         f"alone cannot have; keep the compiled function itself"

@@ -29,8 +29,10 @@ USED = {
         "numpy.linalg._umath_linalg",
     },
     "chainrules_scipy": {
+        "scipy.integrate._quadpack_py",
         "scipy.integrate._quadrature",
         "scipy.interpolate._fitpack_repro",
+        "scipy.interpolate._ndgriddata",
         "scipy.ndimage._filters",
         "scipy.signal._peak_finding_utils",
         "scipy.signal._signaltools",
