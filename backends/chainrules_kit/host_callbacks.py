@@ -7,6 +7,7 @@ are stated, the body is tried on some numbers.
 from __future__ import annotations
 
 import ast
+import math
 import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ import numpy as np
 
 from chainrules_kit.call_resolution import Resolved, lookups
 from chainrules_kit.imported_functions import imported_from
+from chainrules_kit.numpy_calls import by_numpy, dtype_name, place_of
 from chainrules_py import (
     ChainRulesError,
     NoRuleError,
@@ -32,6 +34,7 @@ from chainrules_py.extend import (
     captured,
     describe,
     flatten,
+    kind_of,
     map_leaves,
     name_of,
     told,
@@ -54,6 +57,9 @@ def tried(
 ) -> Any:
     """Return what a body returns for some numbers of the given shapes and dtypes.
 
+    Where it fails, it is tried on other numbers. So is a body that gives whole numbers alone for
+    floating-point numbers, because ``return 0`` may be one branch of several.
+
     Parameters
     ----------
     f : Primitive
@@ -71,44 +77,92 @@ def tried(
     ------
     NoRuleError
         If the body raises or returns an array without elements: the shapes of its results then
-        have to be stated.
+        have to be stated. Errors that say what is not differentiable are raised as they are.
     """
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if f.shape_from_data:
-                raise ValueError("results of other shapes for other numbers")
-            y = body(*map_leaves(_some, tuple(operands)), **options)
-            # A compiler removes a call with empty results, so a wrong shape would go unnoticed.
-            if _is_empty(y) and not any(map(_is_empty, operands)):
-                raise ValueError("a result without elements")
+    shapes = options["shapes"] if f is by_numpy else ()
+    found: list[Any] = []
+    errors: list[Exception] = []
+    for numbers in _TRIALS:
+        given = map_leaves(lambda x: _some(x, numbers, shapes), tuple(operands))  # noqa: B023
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                if f.shape_from_data:
+                    raise ValueError("results of other shapes for other numbers")
+                y = body(*given, **options)
+        except Exception as error:
+            errors.append(error)
+            continue
+        # A compiler removes a call with empty results, so a wrong shape would go unnoticed.
+        if _is_empty(y) and not any(map(_is_empty, operands)):
+            errors.insert(0, ValueError("a result without elements"))
+            break
+        found.append(y)
+        if not _has_floats(given) or _has_floats(y):
             return y
-    except Exception as error:
-        raise NoRuleError(
-            f"{f.__name__} computes with NumPy, and has to say what it gives before it is called "
-            f"with {', '.join(map(describe, operands))}: numbers of these shapes end in "
-            f"{type(error).__name__}; write {module}.callback({f.__name__}, result=...)"
-        ) from error
+    if found:
+        return found[0]
+    if isinstance(errors[0], NotDifferentiableError | NoRuleError):
+        raise errors[0]
+    name = name_of(getattr(options.get("run"), "f", f))
+    raise NoRuleError(
+        f"{name} computes with NumPy, and has to say what it gives before it is called "
+        f"with {', '.join(map(describe, operands))}: numbers of these shapes end in "
+        f"{type(errors[0]).__name__}; write {module}.callback({name}, result=...) of a @primitive"
+    ) from errors[0]
+
+
+def _has_floats(x: Any) -> bool:
+    return any([kind_of(leaf) in ("real", "complex") for leaf in flatten(x)[0]])
 
 
 def _is_empty(x: Any) -> bool:
     return any([0 in getattr(leaf, "shape", ()) for leaf in flatten(x)[0]])
 
 
-def _some(x: Any) -> Any:
-    """Return numbers between 0 and 1, in the domain of most functions; ones for integers."""
+def _some(x: Any, numbers: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> Any:
+    """Return some numbers like x, which may join arrays of several shapes; ones for integers."""
     if not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return x
     made = np.ones(x.shape, x.dtype)
     if made.dtype.kind in "fc":
-        made.flat[:] = 0.5 + 0.25 * np.cos(np.arange(made.size))
+        made.flat[:] = numbers(made, shapes or [x.shape])
     return made
 
 
+def _definite(_: Any, shapes: Sequence[tuple[int, ...]]) -> Any:
+    """Return positive definite matrices where the last two lengths are equal, else squares."""
+    return np.concatenate([np.ravel(_definite_like(shape)) for shape in shapes])
+
+
+def _definite_like(shape: tuple[int, ...]) -> Any:
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        n = math.prod(shape)
+        return np.arange(1.0, n + 1.0) ** 2 / max(n, 1)
+    i = np.arange(shape[-1])
+    return np.broadcast_to(np.diag(i + 1.0 * i.size) + np.cos(i + i[:, None]) / 4, shape)
+
+
+_TRIALS: tuple[Callable[..., Any], ...] = (
+    lambda x, _: 0.5 + 0.25 * np.cos(np.arange(x.size)),  # in the domain of most functions
+    _definite,
+    lambda x, shapes: 100.0 * _definite(x, shapes),
+    lambda x, _: -0.5 - 0.25 * np.cos(np.arange(x.size)),
+)
+
+
 def check_promised(
-    f: Any, found: Sequence[Any], shapes: Sequence[tuple[int, ...]], *, batched: bool
+    f: Any,
+    found: Sequence[Any],
+    promised: Sequence[Any],
+    operands: Sequence[Any],
+    options: Mapping[str, Any],
+    *,
+    batched: bool,
 ) -> None:
-    """Check that a body returns arrays of the promised shapes.
+    """Check that a body returns arrays of the promised shapes, which the promised dtypes can hold.
+
+    A wider floating-point dtype than promised is rounded if it is wider than the operands' too.
 
     Parameters
     ----------
@@ -116,25 +170,41 @@ def check_promised(
         The primitive that the body implements.
     found : sequence
         The arrays that it returned.
-    shapes : sequence of tuple of int
-        The promised shapes.
+    promised : sequence
+        Values with the promised shapes and dtypes.
+    operands : sequence
+        The arrays among the operands.
+    options : mapping
+        Options of the call.
     batched : bool
         Whether arrays may have further leading axes.
 
     Raises
     ------
     RuleError
-        If the shapes differ.
+        If the shapes differ, or a dtype would lose a part or digits of the result.
     """
+    shapes = [tuple(map(int, x.shape)) for x in promised]
     given = [tuple(y.shape) for y in found]
     if batched:
         given = [y[len(y) - len(x) :] for y, x in zip(given, shapes, strict=False)]
-    if len(found) != len(shapes) or given != list(shapes):
+    widest = max([_form(x)[1] for x in operands], default=0)
+    forms = zip(map(_form, found), map(_form, promised), strict=False)
+    lossy = [kind > kept or digits > room < widest for (kind, digits), (kept, room) in forms]
+    if len(found) != len(shapes) or given != shapes or any(lossy):
+        name = name_of(getattr(options.get("run"), "f", f))
         raise RuleError(
-            f"{f.__name__} gave {', '.join(map(describe, found))}, and callback(result=...), or "
-            f"its body for others, said shapes {', '.join(map(str, shapes))}; say the shapes that "
-            f"it gives in callback({f.__name__}, result=...)"
+            f"{name} gave {', '.join(map(describe, found))}, and callback(result=...), or "
+            f"its body for others, said shapes {', '.join(map(str, shapes))} of "
+            f"{', '.join(map(dtype_name, promised))}; write callback({name}, result=...) of a "
+            f"@primitive"
         )
+
+
+def _form(x: Any) -> tuple[int, int]:
+    """Return the place of a dtype among the kinds of numbers, and its digits, in bytes."""
+    place = place_of(x)
+    return place, x.dtype.itemsize * (0, 0, 2, 1)[place]
 
 
 def unstated(f: Any) -> NoRuleError:

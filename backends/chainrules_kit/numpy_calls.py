@@ -18,6 +18,7 @@ import numpy as np
 from chainrules_py import (
     Array,
     NotDifferentiableError,
+    RuleError,
     ZeroTangent,
     frule,
     primitive,
@@ -40,19 +41,20 @@ from chainrules_py.extend import (
 )
 
 Run = Callable[[Any], Any]
+Shapes = tuple[tuple[int, ...], ...]
 
 
 @primitive
-def by_numpy(x: Array, /, *, run: Run) -> Any:
-    """Return a vector that NumPy computes from a vector."""
+def by_numpy(x: Array, /, *, run: Run, shapes: Shapes) -> Any:
+    """Return a vector that NumPy computes from a vector, which joins arrays of these shapes."""
     return run(x)
 
 
 @rrule.register(by_numpy)
-def by_numpy_rrule(x: Array, *, run: Run) -> Any:
+def by_numpy_rrule(x: Array, *, run: Run, shapes: Shapes) -> Any:
     """Pull back by the installed engine: ``(x, ȳ) -> x̄`` is a function of this kind too."""
     n = x.shape[0]
-    y = by_numpy(x, run=run)
+    y = by_numpy(x, run=run, shapes=shapes)
     is_real = _kind(y) == "f"
 
     def pulled(both: Any) -> Any:
@@ -61,15 +63,17 @@ def by_numpy_rrule(x: Array, *, run: Run) -> Any:
             return run.pulled(both[:n], y_bar)
         return any_engine.rrule_via_ad(run, both[:n])[1](y_bar)[0]
 
-    return y, lambda y_bar: (by_numpy(v.concat(x, y_bar, axis=0), run=pulled),)
+    both = (*shapes, tuple(y.shape))
+    return y, lambda y_bar: (by_numpy(v.concat(x, y_bar, axis=0), run=pulled, shapes=both),)
 
 
 @frule.register(by_numpy)
-def by_numpy_frule(tangents: Any, x: Array, *, run: Run) -> Any:
+def by_numpy_frule(tangents: Any, x: Array, *, run: Run, shapes: Shapes) -> Any:
     """Push by the installed engine: ``(x, ẋ) -> ẏ`` is a function of this kind too."""
     n = x.shape[0]
     pushed = lambda both: any_engine.frule_via_ad((both[n:],), run, both[:n])[1]
-    return by_numpy(x, run=run), by_numpy(v.concat(x, tangents[0], axis=0), run=pushed)
+    both = v.concat(x, tangents[0], axis=0)
+    return by_numpy(x, run=run, shapes=shapes), by_numpy(both, run=pushed, shapes=2 * shapes)
 
 
 def called_by_numpy(f: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -100,7 +104,8 @@ def called_by_numpy(f: Callable[..., Any], args: tuple[Any, ...], options: dict[
             f"{name_of(f)} computes with NumPy, and nothing that it is given is floating-point: "
             f"pass {describe(x)} as floating-point numbers"
         )
-    return program.result(by_numpy(v.concat(*moving, axis=0), run=program))
+    shapes = tuple([like.shape for like in program.given if like is not None])
+    return program.result(by_numpy(v.concat(*moving, axis=0), run=program, shapes=shapes))
 
 
 def is_hosted(x: Any) -> bool:
@@ -136,6 +141,7 @@ class _Program:
         self.layout: TreeDef | None = None
         self.is_recorded = any([getattr(type(plain(x)), "__asked_again__", False) for x in leaves])
         self.recorded: list[Any] | None = None
+        self.promised: list[Any] = []
 
     def __call__(self, x: Any) -> Any:
         """Compute the vector of the results that enter it.
@@ -144,6 +150,13 @@ class _Program:
         vector, which is longer where they differ from those that were recorded.
         """
         ys, layout, found = self._computed(x)
+        for first, y in zip(self.promised, found, strict=False):
+            if type(first) is type(y) is _Like and first.place < y.place:
+                raise RuleError(
+                    f"{name_of(self.f)} gives {y.name} for these numbers, and gave {first.name} "
+                    f"for the numbers that it was tried on: return {y.name} in each case, or pass "
+                    f"{y.name}"
+                )
         floats = [np.reshape(y if _kind(y) else np.asarray(y, float), -1) for y in ys]
         vector = np.concatenate(floats) if floats else np.zeros(0)
         compares = self.is_recorded and type(x) is np.ndarray
@@ -198,6 +211,7 @@ class _Program:
     def result(self, y: Any) -> Any:
         """Return the result of the function, with its floating-point parts from a vector."""
         assert self.layout is not None
+        self.promised = self.found  # later calls of traced programs give the same
         vector, space = _Vector(y), namespace_of(type(y))
         return unflatten(
             self.layout, [vector.next(x, space) if type(x) is _Like else x for x in self.found]
@@ -210,8 +224,8 @@ class _Like:
 
     def __init__(self, x: Any) -> None:
         self.shape: tuple[int, ...] = tuple(getattr(x, "shape", ()))
-        self.name = _name(x)
-        self.is_real = _kind(x) != "c"
+        self.name = dtype_name(x)
+        self.place = place_of(x)
 
 
 @final
@@ -226,10 +240,12 @@ class _Vector:
         x, at = self.x, self.at
         self.at += math.prod(like.shape)
         part = v.reshape(x[at : self.at], shape=like.shape) if like.shape else x[at]
-        if like.is_real and _kind(x) == "c":
+        if like.place < 3 and _kind(x) == "c":
             part = v.real(part)
         known = getattr(space, like.name, None)
-        return part if known is None or _name(part) == like.name else v.astype(part, dtype=known)
+        return (
+            part if known is None or dtype_name(part) == like.name else v.astype(part, dtype=known)
+        )
 
 
 def _compared(x: Any) -> Any:
@@ -249,17 +265,22 @@ def _class(x: Any) -> type:
     return cls
 
 
-def _name(x: Any) -> str:
+def dtype_name(x: Any) -> str:
     """Return the name of a dtype, which libraries spell as ``torch.float32`` or ``float32``."""
     dtype = getattr(x, "dtype", "complex128" if issubclass(_class(x), complex) else "float64")
     return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+
+
+def place_of(x: Any) -> int:
+    """Return the place of an array's dtype among booleans, whole, real and complex numbers."""
+    return [kind in dtype_name(x) for kind in ("bool", "int", "float", "complex")].index(True)
 
 
 def _kind(x: Any) -> str:
     """Return "f" for real and "c" for complex floating-point values, otherwise ""."""
     if not (hasattr(x, "dtype") or issubclass(_class(x), (float, complex))):
         return ""
-    name = _name(x)
+    name = dtype_name(x)
     if "complex" in name:
         return "c"
     return "f" if "float" in name else ""

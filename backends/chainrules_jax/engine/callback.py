@@ -15,7 +15,7 @@ from chainrules_jax.array_types import Concrete, JaxArray, is_traced
 from chainrules_jax.engine.rule_config import config
 from chainrules_jax.engine.value_conversions import COMPUTED, as_beside, is_value, settled, split
 from chainrules_kit import by_numpy, check_promised, tried
-from chainrules_py import NoRuleError, Primitive, RuleError, Scalar
+from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleError, Scalar
 from chainrules_py import ops as v
 from chainrules_py.extend import (
     Rule,
@@ -134,7 +134,7 @@ def called_back(
         def kernel(*arrays: Any) -> list[Any]:
             given = unflatten(layout, [np.asarray(x) for x in arrays])
             ys = [*map(np.asarray, partition(body(*given, **options), _is_numpy)[0])]
-            check_promised(f, ys, [s.shape for s in shapes], batched=vectorized)
+            check_promised(f, ys, shapes, avals, options, batched=vectorized)
             return [y.astype(s.dtype, copy=False) for y, s in zip(ys, shapes, strict=True)]
 
         mapped = "broadcast_all" if vectorized else "sequential"
@@ -174,7 +174,7 @@ def _eagerly(
         given_ = [given(x, like) for x, like in zip(arrays, leaves, strict=True)]
         return body(*unflatten(layout, given_), **options)
 
-    with contextlib.suppress(NoRuleError), jax.ensure_compile_time_eval():
+    with contextlib.suppress(NoRuleError, NotDifferentiableError), jax.ensure_compile_time_eval():
         avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
         return tried(f, on_arrays, avals, options, "chainrules_jax")
     return None

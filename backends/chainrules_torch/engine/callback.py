@@ -167,7 +167,7 @@ class _Kernel:
     ) -> None:
         self.f, self.body, self.result = f, body, result
         self.options, self.raised = options, raised
-        self.promised: list[tuple[int, ...]] | None = None
+        self.promised: Sequence[torch.Tensor] | None = None
 
     def __call__(self, operands: Sequence[Any]) -> Any:
         """Compute the result, apart where values are hidden."""
@@ -190,11 +190,17 @@ class _Kernel:
             return self.compute(*operands)
 
     def compute(self, *operands: Any) -> Any:
-        """Compute tensors on the device of the operands, and check the promised shapes."""
+        """Compute tensors on the device of the operands, of the promised shapes and dtypes."""
         y = self._computed(operands)
-        if self.promised is not None:
-            check_promised(self.f, _tensors((y,)), self.promised, batched=False)
-        return y
+        if self.promised is None:
+            return y
+        found, layout = partition(y, is_tensor)
+        check_promised(
+            self.f, found, self.promised, _tensors(operands), self.options, batched=False
+        )
+        return unflatten(
+            layout, [t.to(like.dtype) for t, like in zip(found, self.promised, strict=True)]
+        )
 
     def _computed(self, operands: Sequence[Any]) -> Any:
         """Run the body on data that PyTorch does not trace.
@@ -243,7 +249,7 @@ class _Kernel:
                 y = tried(self.f, body, arrays, self.options, "chainrules_torch")
             empty = lambda x: torch.empty(x.shape, dtype=x.dtype, device=device)
             (y,) = on_tensors(empty, (y,))
-        self.promised = [tuple(map(int, x.shape)) for x in _tensors((y,))]
+        self.promised = _tensors((y,))
         return y
 
 

@@ -216,6 +216,33 @@ def test_an_ode_in_its_start_parameters_and_times():
     same(torch.autograd.grad(bars[2], k)[0], 0.98 * decay, rtol=1e-5, atol=1e-5)
 
 
+def test_a_whole_number_in_one_branch_keeps_the_gradient_of_a_compiled_program():
+    @primitive
+    def tax(x):
+        return 0 if x < 1.0 else 0.3 * (x - 1.0)
+
+    @rrule.register(tax)
+    def tax_rrule(x):
+        return tax(x), lambda bar: ((0.0 if x < 1.0 else 0.3) * bar,)
+
+    torch.compiler.reset()
+    exported = export(tax)
+    net = lambda x: x - exported(x)
+    x = torch.tensor(7.0, dtype=torch.float64, requires_grad=True)
+    y = torch.compile(net, fullgraph=True, backend="aot_eager")(x)
+    same(y.detach(), 5.2)
+    same(torch.autograd.grad(y, x)[0], 0.7)
+
+
+def test_a_compiled_program_refuses_a_dtype_that_is_not_the_promised_one():
+    branching = primitive(lambda x: np.emath.sqrt(x))
+    callback(branching)
+    torch.compiler.reset()
+    compiled = torch.compile(export(branching), fullgraph=True, backend="aot_eager")
+    with pytest.raises(Exception, match=r"gave complex128.*of float64"):
+        compiled(torch.tensor([4.0, -4.0], dtype=torch.float64))
+
+
 def test_what_solves_in_a_compiled_program():
     f = export(functools.partial(v.root, lambda x, a: x * x * x - a))
     a, one = leaf(8.0, 27.0), torch.ones(2, dtype=F64)

@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
+import scipy.linalg
+import scipy.stats
 
 import chainrules_scipy
-from chainrules_py import ChainRulesError, NotDifferentiableError, export
+from chainrules_py import ChainRulesError, NoRuleError, NotDifferentiableError, export
 from chainrules_scipy import by_numpy, integrate, optimize
 from chainrules_tape import grad, jvp
 from tests.libraries.scipy.samples.judge import samples
@@ -492,3 +495,63 @@ def test_an_error_of_a_program_leaves_scipy_as_it_is(f):
         for run in (grad(f), lambda a: jvp(f, (a,), (1.0,))):
             with pytest.raises(NoModelError, match="no model"):
                 run(2.0)
+
+
+S = np.array([[2.0, 0.3], [0.3, 1.0]])
+B = np.array([0.3, 0.7])
+C = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 1.5]])
+DEFINITE = {
+    "cholesky": (lambda s: scipy.linalg.cholesky(s).sum(), S),
+    "cho_solve": (lambda s: scipy.linalg.cho_solve(scipy.linalg.cho_factor(s), B).sum(), S),
+    "cholesky_banded": (
+        lambda s: scipy.linalg.cholesky_banded(s).sum(),
+        np.array([[0.0, 0.3], [2.0, 1.0]]),
+    ),
+    "solve": (lambda s: scipy.linalg.solve(s, B, assume_a="pos").sum(), S),
+    "eigh": (lambda s: scipy.linalg.eigh(S @ S, s, eigvals_only=True)[0], S),
+    "matrix_normal": (
+        lambda s: scipy.stats.matrix_normal.logpdf(np.ones((2, 2)), np.zeros((2, 2)), s, s),
+        S,
+    ),
+    "wishart": (lambda s: scipy.stats.wishart.logpdf(S, 3.0, s), S),
+    "multivariate_normal": (
+        lambda s: scipy.stats.multivariate_normal.logpdf(np.ones(3), np.zeros(3), s),
+        C,
+    ),
+    "pchip_interpolate": (
+        lambda x: scipy.interpolate.pchip_interpolate(x, np.array([1.0, 0.2, 0.5]), 1.3),
+        np.array([0.0, 1.0, 2.5]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DEFINITE)
+def test_functions_of_definite_matrices_and_of_knots_under_jit(name):
+    jax = pytest.importorskip("jax")
+    f, at = DEFINITE[name]
+    step = np.cos(np.arange(float(at.size))).reshape(at.shape)
+    with chainrules_scipy.install(), jax.enable_x64(True):
+        found = np.sum(np.asarray(jax.jit(jax.grad(f))(at)) * step)
+    h = 1e-6
+    np.testing.assert_allclose(found, (f(at + h * step) - f(at - h * step)) / (2 * h), rtol=1e-6)
+
+
+def test_what_cannot_be_tried_is_named_with_what_to_write():
+    jax = pytest.importorskip("jax")
+    importlib.import_module("chainrules_jax")
+
+    def picky(x):
+        if x[0] != 1e6:
+            raise ValueError("another number")
+        return x
+
+    with pytest.raises(NoRuleError, match=r"picky computes.*callback\(picky, result="):
+        jax.jit(by_numpy(picky))(np.ones(2))
+
+
+def test_whole_numbers_on_trial_do_not_round_what_comes_later():
+    jax = pytest.importorskip("jax")
+    importlib.import_module("chainrules_jax")
+    f = by_numpy(lambda x: np.array([0, 0]) if x < 1.0 else np.array([x, 2.5]))
+    with jax.enable_x64(True), pytest.raises(Exception, match=r"gives float64.*gave int64"):
+        jax.jit(f)(7.3).block_until_ready()

@@ -13,10 +13,12 @@ from chainrules_jax import callback, export, supports
 from chainrules_py import (
     LinearMap,
     NoTangent,
+    NotDifferentiableError,
     RuleError,
     Tangent,
     ZeroTangent,
     primitive,
+    rrule,
     rule,
     scalar_rule,
 )
@@ -179,3 +181,67 @@ def test_a_batch_of_numbers_beside_a_batch_of_arrays(near, compile):
     near(compile(of_orders)(a, x[0]), scipy.special.jv(a[:, None], x[0]))
     slope = jax.vmap(lambda a, x: jax.grad(lambda x: export(v.jv)(a, x).sum())(x))
     near(compile(slope)(a, x), scipy.special.jvp(a[:, None], x))
+
+
+def taxes():
+    """A function with a whole number in one branch, whose slope is 0.3 above 1."""
+
+    @primitive
+    def tax(x):
+        return 0 if x < 1.0 else 0.3 * (x - 1.0)
+
+    @rrule.register(tax)
+    def tax_rrule(x):
+        return tax(x), lambda bar: ((0.0 if x < 1.0 else 0.3) * bar,)
+
+    return export(tax)
+
+
+def test_a_whole_number_in_one_branch_does_not_make_the_others_whole(near):
+    tax = taxes()
+    net = lambda x: x - tax(x)
+    near(jax.jit(jax.value_and_grad(net))(7.0), (5.2, 0.7))
+    near(jax.grad(jax.jit(net))(7.0), 0.7)
+    near(jax.vmap(jax.grad(net))(np.array([0.5, 7.0])), [1.0, 0.7])
+
+
+def test_positions_stay_whole_numbers():
+    found = jax.jit(export(primitive(lambda x: int(np.argmax(np.asarray(x))))))(X)
+    assert found == 1
+    assert found.dtype.kind == "i"
+
+
+@pytest.mark.parametrize(
+    "body, said",
+    [
+        (lambda x: np.emath.sqrt(x), r"gave complex128.*of float64"),
+        (lambda x: x * 1.5 if x.sum() > 500.0 else np.zeros(3, int), r"gave float64.*of int64"),
+        (lambda x: x if x.sum() > 500.0 else x.astype("f"), r"gave float64.*of float32"),
+    ],
+)
+def test_a_result_that_the_promised_dtype_cannot_hold_is_an_error(body, said):
+    body.__name__ = "branching"
+    branching = primitive(body)
+    callback(branching)
+    at = np.array([-1e3, 1e3, 1e3])
+    with pytest.raises(Exception, match=said):
+        jax.jit(export(branching))(at).block_until_ready()
+
+
+def test_a_body_may_compute_with_more_digits_than_its_operands_have(near):
+    precise = primitive(lambda x: np.sin(x.astype(float)))
+    callback(precise, result=lambda x: x)
+    found = jax.jit(export(precise))(X.astype("f"))
+    assert found.dtype == np.float32
+    near(found, np.sin(X), 1e-6)
+
+
+def test_the_reason_why_a_body_has_no_derivative_is_raised_as_it_is():
+    @primitive
+    def refusing(x):
+        raise NotDifferentiableError("there is no derivative: write another function")
+
+    callback(refusing)
+    for run in (jax.jit(export(refusing)), jax.vmap(export(refusing))):
+        with pytest.raises(NotDifferentiableError, match="write another function"):
+            run(X)
