@@ -321,15 +321,10 @@ def where_defined(thing: Any) -> str:
 
 def signature_text(signature: Iterable[Any]) -> str:
     """Return a signature as it is shown in messages: ``(Array, float)``."""
-    return "(" + ", ".join(_type_text(t) for t in signature) + ")"
-
-
-def _type_text(annotation: Any) -> str:
-    return (
-        "Numeric"
-        if annotation == Numeric
-        else getattr(annotation, "__qualname__", None) or str(annotation)
-    )
+    shown = [
+        "Numeric" if t == Numeric else getattr(t, "__qualname__", None) or str(t) for t in signature
+    ]
+    return f"({', '.join(shown)})"
 
 
 def library_function(name: str, operands: tuple[type, ...]) -> Any:

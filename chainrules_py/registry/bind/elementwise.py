@@ -124,10 +124,13 @@ class ElementwiseRecipe(SharedRun):
 
     def check_shapes(self, statement: Statement, y: Any, *xs: Any) -> None:
         """Raise if the result of a user's function has not the shape of its operands together."""
+        shape = getattr(y, "shape", ())
         shapes = [tuple(getattr(x, "shape", ())) for x in xs]
+        if shapes.count(shape) == len(shapes):
+            return
         with_partials = [s for s, p in zip(shapes, self.partials, strict=True) if p is not None]
         # An operand without a partial may be a table, or be broadcast.
-        if not any([_is_broadcast(getattr(y, "shape", ()), s) for s in (with_partials, shapes)]):
+        if not any([_is_broadcast(shape, s) for s in (with_partials, shapes)]):
             primal = statement.primal.__name__
             raise RuleError(
                 f"scalar_rule is for functions that act element by element, and {primal} of "
