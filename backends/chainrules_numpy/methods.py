@@ -11,7 +11,10 @@ import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites import manipulation as m
-from chainrules_numpy.function_aliases import sorting, statistics  # noqa: F401 (for their rows)
+from chainrules_numpy.function_aliases import (  # for their rows
+    sorting,  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    statistics,  # noqa: F401  # pyright: ignore[reportUnusedImport]
+)
 from chainrules_numpy.function_aliases.alias_constructors import ignored
 from chainrules_numpy.function_aliases.manipulation import copied
 from chainrules_numpy.late_alias import alias, stated

@@ -136,7 +136,8 @@ def quad(
         return answer("quad(...)", (0.0, error), _0=real[0] + 1j * imag[0])
     if weight is not None or any(value is not None for value in options.values()):
         reject(
-            f"quad(weight={weight!r}) has no derivative here: {_UNWEIGHTED.get(weight, _WEIGHTED)}",
+            f"quad(weight={weight!r}) has no derivative here: "
+            f"{_UNWEIGHTED.get(str(weight), _WEIGHTED)}",
             UnsupportedKeywordError,
         )
 
