@@ -157,16 +157,16 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
     f, operands = unbind(f, operands)
     if isinstance(f, Primitive):
         return Resolved(f, *f.normalise(operands, options))
-    row = _row(f)
+    row = row_of(f)
     if row is None:
         see(f, ())
-        row = _row(f)
+        row = row_of(f)
     if row is not None:
         homes = [type_info(type(x)).home for x in (*operands, *options.values())]
         home = next((home for home in homes if home is not None), None)
         call = called_beside(home, row.call, operands, options)
         # np.where(x) is np.nonzero(x); a composite represents SciPy's function and itself.
-        if not call.after and call.operation is not f and _row(call.operation) is not None:
+        if not call.after and call.operation is not f and row_of(call.operation) is not None:
             return resolved(call.operation, tuple(call.operands.values()), call.options)
         if isinstance(call.operation, Primitive):
             given = tuple(call.operands.values())
@@ -186,7 +186,8 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
     return Resolved(None, operands, options, lambda: f(*operands, **options))
 
 
-def _row(f: Any) -> Alias | None:
+def row_of(f: Any) -> Alias | None:
+    """Return the alias of a library's function, or None if there is none."""
     try:
         return aliases.get(f)
     except TypeError:  # unhashable

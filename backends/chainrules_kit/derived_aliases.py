@@ -80,11 +80,9 @@ def derive(
     if any(d is REQUIRED and n not in theirs for n, d in parameters.items()):
         return None
     ours = {name: n for n, name in theirs.items()}
-    lost = {n for n in row.names if n not in ours and row.defaults[n] is REQUIRED}
-    if lost:
+    if any(n not in ours and row.defaults[n] is REQUIRED for n in row.names):
         return None
     rename = {n: row.names[t] for n, t in theirs.items() if t in row.names and row.names[t] != n}
-    positional = [n for n in parameters if theirs.get(n) in row.positional]
     try:
         return alias(
             native,
@@ -93,7 +91,7 @@ def derive(
             lower={n: row.lower[t] for n, t in theirs.items() if t in row.lower},
             refuse=tuple([n for n, t in theirs.items() if t in row.refuse]),
             parameters=parameters,
-            positional=tuple(positional),
+            positional=tuple([n for n in parameters if theirs.get(n) in row.positional]),
             gather=ours.get(row.gather) if row.gather is not None else None,
             fewer=row.fewer,
         )

@@ -29,7 +29,7 @@ def check_hidden(
         If one is found; the message names it, because no rule sees what it holds.
     """
     structures = [x for x in operands if is_structure_type(type(x))]
-    functions = [x for x in flatten(structures)[0] if callable(x)]
-    held = [x for x in operands if is_opaque(type(x)) and not callable(x)] + functions
+    held = [x for x in operands if is_opaque(type(x)) and not callable(x)]
+    held += [x for x in flatten(structures)[0] if callable(x)]
     if held := [x for x in held if knows(x, is_traced)]:
         raise hidden(held, operation.__qualname__)

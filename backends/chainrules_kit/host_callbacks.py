@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_kit.call_resolution import Resolved, lookups
+from chainrules_kit.call_resolution import Resolved, lookups, row_of
 from chainrules_kit.imported_functions import imported_from
 from chainrules_kit.numpy_calls import by_numpy, dtype_name, place_of
 from chainrules_py import (
@@ -30,7 +30,6 @@ from chainrules_py.extend import (
     Line,
     Tracer,
     advised_at,
-    aliases,
     captured,
     describe,
     flatten,
@@ -203,8 +202,7 @@ def check_promised(
 
 def _form(x: Any) -> tuple[int, int]:
     """Return the place of a dtype among the kinds of numbers, and its digits, in bytes."""
-    place = place_of(x)
-    return place, x.dtype.itemsize * (0, 0, 2, 1)[place]
+    return place_of(x), x.dtype.itemsize * (0, 0, 2, 1, 0)[place_of(x)]
 
 
 def unstated(f: Any) -> NoRuleError:
@@ -290,7 +288,7 @@ def exported_line(line: Line | None, engine: str) -> str:
         if (write := advised_at(line)) is not None:
             return write
         called = line.function
-        if _home_of(called) in _LIBRARIES and not isinstance(called, type) and _has_row(called):
+        if _home_of(called) in _LIBRARIES and not isinstance(called, type) and row_of(called):
             name = ast.unparse(line.node.func)
             return f"write chainrules_py.export({name}, to={_NAMES[engine]!r}) for {name}"
     return (
@@ -314,7 +312,7 @@ def refuse_bare(f: Any, operands: Sequence[Any], options: Mapping[str, Any], eng
     """
     f = unbind(f, ())[0]
     named = hasattr(f, "__qualname__") and not isinstance(f, types.MethodType | type)
-    if not named or _home_of(f) not in _LIBRARIES or _has_row(f):
+    if not named or _home_of(f) not in _LIBRARIES or row_of(f) is not None:
         return
     for x in flatten([*operands, *options.values()])[0]:
         if _is_foreign(x):
@@ -330,13 +328,6 @@ _LIBRARIES = {"numpy": "NumPy", "scipy": "SciPy"}
 
 def _home_of(f: Any) -> str:
     return str(getattr(f, "__module__", None) or type(f).__module__).partition(".")[0]
-
-
-def _has_row(f: Any) -> bool:
-    try:
-        return f in aliases
-    except TypeError:  # it has no hash
-        return False
 
 
 def _is_foreign(x: Any) -> bool:

@@ -34,8 +34,7 @@ def imported_from(operation: Primitive[..., Any]) -> tuple[Callable[..., Any], s
         table, found = _found.open(), None
         recipes = [s.recipe for s in rules_for(operation) if s.recipe]
         if recipes and all([getattr(recipe, "engine", None) for recipe in recipes]):
-            f = recipes[0].functions[-1]
-            found = f, recipes[0].engine
+            found = recipes[0].functions[-1], recipes[0].engine
         table[operation] = found
         return found
 
@@ -113,9 +112,8 @@ def refuse_traced_captures(
 
 
 def _lost(f: Callable[..., Any], names: list[str]) -> TracerError:
-    msg = (
+    return TracerError(
         f"{name_of(f)}, which is imported, depends on {in_operations(names)}, which is being "
         f"differentiated, mapped over or compiled, and is not an operand: that gradient would be "
         f"lost; make it an operand of the function that is imported"
     )
-    return TracerError(msg)

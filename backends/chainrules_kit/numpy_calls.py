@@ -272,15 +272,13 @@ def dtype_name(x: Any) -> str:
 
 
 def place_of(x: Any) -> int:
-    """Return the place of an array's dtype among booleans, whole, real and complex numbers."""
-    return [kind in dtype_name(x) for kind in ("bool", "int", "float", "complex")].index(True)
+    """Return the place of a dtype among booleans, whole, real, complex and no numbers."""
+    name = dtype_name(x)
+    return [*[kind in name for kind in ("bool", "int", "float", "complex")], True].index(True)
 
 
 def _kind(x: Any) -> str:
     """Return "f" for real and "c" for complex floating-point values, otherwise ""."""
     if not (hasattr(x, "dtype") or issubclass(_class(x), (float, complex))):
         return ""
-    name = dtype_name(x)
-    if "complex" in name:
-        return "c"
-    return "f" if "float" in name else ""
+    return ("", "", "f", "c", "")[place_of(x)]

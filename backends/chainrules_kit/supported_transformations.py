@@ -94,7 +94,8 @@ def _as_vector(
     """Return the numbers of a call as a vector, and the function from it to the sum of results."""
     leaves, treedef = flatten(operands)
     moved = {i: x for i, x in enumerate(leaves) if kind_of(x) in ("real", "complex")}
-    parts = [np.real(np.ravel(_plain(x))).astype(float) for x in moved.values()]
+    plain_ones = [x.tolist() if hasattr(x, "tolist") else x for x in moved.values()]
+    parts = [np.real(np.ravel(x)).astype(float) for x in plain_ones]
     z = np.concatenate(parts) if parts else np.zeros(0)
 
     try:
@@ -128,7 +129,3 @@ def _as(x: Any, dtype: Any) -> Any:
         return v.astype(x, dtype=dtype)
     except NoRuleError:
         return x.astype(dtype)
-
-
-def _plain(x: Any) -> Any:
-    return x.tolist() if hasattr(x, "tolist") else x

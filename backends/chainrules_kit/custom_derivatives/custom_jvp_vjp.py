@@ -83,12 +83,11 @@ class CustomFunction(Primitive[P, R]):
         (6.0, 3.0)
         """
         self._check(jvp, len(self.fixed) + 2, "(primals, tangents)")
-        fixed = sorted(self.fixed)
 
         def make(jvp: Callable[..., Any]) -> Callable[..., Any]:
             def push(xs: tuple[Any, ...], dots: tuple[Any, ...], **options: Any) -> Any:
-                primals, tangents = self._free(xs), self._free(dots)
-                return jvp(*[xs[i] for i in fixed], primals, tangents, **options)
+                held = [xs[i] for i in sorted(self.fixed)]
+                return jvp(*held, self._free(xs), self._free(dots), **options)
 
             return push
 

@@ -95,7 +95,6 @@ class PushedRecipe(_Custom):
     ) -> None:
         super().__init__((primal, *written), fixed)
         self.make = make
-        self.written = written
         self.push = make(*written)
         self.instantiate = instantiate
 
@@ -116,7 +115,7 @@ class PushedRecipe(_Custom):
         active, primal = request.active, request.primal
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
-            frame = self.make(*map(settled, self.written)), options
+            frame = self.make(*map(settled, self.functions[1:])), options
             return primal(*xs, **options), (push, links, frame, *xs)
 
         def push(tangents: tuple[Any, ...], frame: Any, *xs: Any) -> Any:

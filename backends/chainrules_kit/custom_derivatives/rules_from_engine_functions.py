@@ -263,11 +263,6 @@ def without_rule(to: Callable[..., Any], f: Callable[..., Any]) -> Primitive[...
     return primal
 
 
-def is_number(x: Any) -> bool:
-    """Return whether a value is an array or a number."""
-    return kind_of(x) != "none"
-
-
 Along = Callable[..., list[Any]]
 """A function of some arrays that returns the differentiable arrays in its result."""
 
@@ -316,7 +311,8 @@ class ImportedRule:
         is_leaf: Callable[[Any], bool] | None = None,
         static: Callable[[tuple[Any, ...], TreeDef], Static] | None = None,
     ) -> None:
-        self.f, self.call, self._is_leaf = f, call, is_leaf or is_number
+        self.f, self.call = f, call
+        self._is_leaf = is_leaf or (lambda x: kind_of(x) != "none")  # arrays and numbers
         self._static = static or (lambda xs, layout: ({}, None))
         self._is_flat = is_leaf is None
         self._by = {"push": push, "pull": pull}
@@ -343,7 +339,7 @@ class ImportedRule:
         if places and found:
             push = self._half("push", given, places, len(places), leaves, static, options)
             y_dot = unflatten_tangent(layout, list(push(*leaves, *[ts[i] for i in places])))
-        counts = [i for i, (x, t) in enumerate(pairs) if _is_count(x) and not _is_nothing(t)]
+        counts = [i for i, (x, t) in enumerate(pairs) if kind_of(x) == "int" and not _is_nothing(t)]
         if counts:
             t = unflatten_tangent(
                 given, [t if i in counts else ZeroTangent() for i, t in enumerate(ts)]
@@ -373,7 +369,7 @@ class ImportedRule:
         static = self._static(xs, given)
         free = [i for i, w in enumerate(asked) if w and i not in static[0]]
         places = tuple([i for i in free if moves(leaves[i])])
-        counts = [i for i in free if _is_count(leaves[i])]
+        counts = [i for i in free if kind_of(leaves[i]) == "int"]
         found, layout = partition(y, moves)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
@@ -487,10 +483,6 @@ def needs_64_bits(x: Any, beside: bool) -> bool:
     return bool(namespace(x).any(large) if hasattr(x, "dtype") else large)
 
 
-def _is_count(x: Any) -> bool:
-    return kind_of(x) == "int"
-
-
 def _is_nothing(t: Any) -> bool:
     """Return whether a tangent is zero, as far as a cheap test shows."""
     if type(t) in (int, float):
@@ -501,7 +493,7 @@ def _is_nothing(t: Any) -> bool:
 def _reals(leaves: list[Any], y: Any) -> list[Any]:
     """Return operands with real numbers instead of integers, in the precision of the result."""
     return [
-        (real_numbers(x, y) if hasattr(x, "dtype") else 1.0 * x) if _is_count(x) else x
+        (real_numbers(x, y) if hasattr(x, "dtype") else 1.0 * x) if kind_of(x) == "int" else x
         for x in leaves
     ]
 
@@ -525,9 +517,11 @@ def state_imported(
     rule.primal, f = primal, rule.f
     source = Source(module, f"import_rule({name_of(f)})", where_defined(f), None, True)
     signature, varargs = any_types(primal)
-    forward: Any = FruleRecipe(rule.frule, False, whole=True)
-    reverse: Any = RruleRecipe(rule.rrule, False, whole=True)
-    for mode, recipe in (("forward", forward), ("reverse", reverse)):
+    recipes: dict[str, Any] = {
+        "forward": FruleRecipe(rule.frule, False, whole=True),
+        "reverse": RruleRecipe(rule.rrule, False, whole=True),
+    }
+    for mode, recipe in recipes.items():
         recipe.constructor, recipe.engine = f"import_rule of {engine}", engine
         recipe.functions = (*recipe.functions, f)  # to search what it captured
         enter(

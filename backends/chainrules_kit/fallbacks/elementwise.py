@@ -274,7 +274,6 @@ def lcm_standard(x: Any, y: Any) -> Any:
 @v.bitwise_count.fallback
 def bitwise_count_standard(x: Any) -> Any:
     """Count bit by bit."""
-    assert type_info(type(x)).is_array
     size, total = v.abs(x), v.zeros_like(x)
     for place in range(namespace(x).iinfo(x.dtype).bits - 1):
         total = total + v.bitwise_and(v.bitwise_right_shift(size, place), 1)

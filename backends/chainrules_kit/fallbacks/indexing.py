@@ -17,19 +17,18 @@ _AT_ONCE = 2**22
 
 
 @v.getitem.fallback
-def getitem_standard(x: Array, *arrays: Any, index: v.Index) -> Any:
+def getitem_standard(x: Any, *arrays: Any, index: v.Index) -> Any:
     """Index x by means of the standard: explicit bounds, and one array."""
-    there: Any = x
     if any(type(e) is tuple and e[0] is bool for e in index) or "bool" in map(kind_of, arrays):
-        return there[index.join(arrays)]
+        return x[index.join(arrays)]
     entries = _entries(index, x.ndim)
     if not arrays:
-        return there[tuple(_within(entries, x.shape))]
+        return x[tuple(_within(entries, x.shape))]
     if len(arrays) > 1 or any(type(e) is int for e in index):
-        return there[index.join(arrays)]  # which the library may support
+        return x[index.join(arrays)]  # which the library may support
     axis = entries.index(v.Index.HOLE)
     entries[axis] = (slice, None, None, None)
-    y = there[tuple(_within(entries, x.shape))]
+    y = x[tuple(_within(entries, x.shape))]
     places: Any = next(iter(arrays))
     n = y.shape[axis]
     if not type_info(type(places)).is_array:
@@ -119,16 +118,10 @@ def put_at_standard(x: Array, y: Any, *arrays: Any, index: v.Index) -> Any:
 @v.put_along_axis_add.fallback
 def put_along_axis_add_standard(x: Array, y: Any, indices: Array, *, axis: int = -1) -> Any:
     """Call `scatter_add` with index arrays for the other axes."""
-    ndim = x.ndim
-    axis %= ndim
-    shape = [x.shape[i] if i != axis else indices.shape[i] for i in range(ndim)]
-    places: list[Any] = []
-    for i, length in enumerate(shape):
-        if i == axis:
-            places.append(indices)
-        else:
-            counted = v.arange_like(x, stop=length)
-            alone = tuple(-1 if j == i else 1 for j in range(ndim))
-            places.append(v.reshape(counted, shape=alone))
+    places: list[Any] = [
+        v.reshape(v.arange_like(x, stop=n), shape=(-1,) + (1,) * (x.ndim - 1 - i))
+        for i, n in enumerate(x.shape)
+    ]
+    places[axis] = indices
     pattern, arrays = v.Index.split(tuple(places))
     return v.scatter_add(x, y, *arrays, index=pattern)

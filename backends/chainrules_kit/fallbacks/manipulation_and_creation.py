@@ -36,10 +36,9 @@ def astype_standard(x: Array, *, dtype: Any) -> Any:
 
 
 @v.to_device.fallback
-def to_device_standard(x: Array, *, device: Any) -> Any:
+def to_device_standard(x: Any, *, device: Any) -> Any:
     """Move x to a device by the method of the standard."""
-    there: Any = x
-    return there if there.device == device else there.to_device(device)
+    return x if x.device == device else x.to_device(device)
 
 
 @v.pad.fallback
@@ -64,9 +63,8 @@ def sliding_window_view_standard(
 ) -> Any:
     """Copy the windows by indices; the result is no view."""
     y: Any = x
-    ndim = x.ndim
     for a, n in zip(axis, window_shape, strict=True):
-        a %= ndim
+        a %= x.ndim
         starts = y.shape[a] - n + 1
         if starts < 1:
             raise ValueError("window shape cannot be larger than input array shape")
@@ -90,8 +88,9 @@ def geomspace_standard(
     """Compute powers of the quotient, with the exact ends."""
     quotient = v.divide(stop, start)
     start, stop = [v.add(end, v.zeros_like(quotient)) for end in (start, stop)]
-    how: dict[str, Any] = {"num": num, "endpoint": endpoint, "axis": axis}
-    y = v.exp(v.linspace(v.zeros_like(quotient), v.log(quotient), **how))
+    y = v.exp(
+        v.linspace(v.zeros_like(quotient), v.log(quotient), num=num, endpoint=endpoint, axis=axis)
+    )
     y = v.multiply(y, v.expand_dims(start, axis=axis))
     if num > 1:
         places = v.arange_like(y, stop=num)

@@ -39,16 +39,14 @@ def convolve_standard(x1: Array, x2: Array, *, mode: str = "full") -> Any:
 @v.order_statistics.fallback
 def order_statistics_standard(x: Array, ranks: Array, *, skip_nan: bool = False) -> Any:
     """Sort all elements, with NaN last."""
-    missing = v.isnan(x) if kind_of(x) in ("real", "complex") else None
-    placed = x
     lead = [builtins.max(a, b) for a, b in zip(x.shape[:-1], ranks.shape[:-1], strict=True)]
-    ordered = v.broadcast_to(v.sort(placed, axis=-1), shape=(*lead, x.shape[-1]))
+    ordered = v.broadcast_to(v.sort(x, axis=-1), shape=(*lead, x.shape[-1]))
     ranks = v.broadcast_to(ranks, shape=(*lead, ranks.shape[-1]))
     ranks = v.where(v.less(ranks, 0), ranks + x.shape[-1], ranks)
     y = v.take_along_axis(ordered, ranks, axis=-1)
-    if missing is None or skip_nan:
+    if skip_nan or kind_of(x) not in ("real", "complex"):
         return y
-    lost = v.any(missing, axis=-1, keepdims=True)
+    lost = v.any(v.isnan(x), axis=-1, keepdims=True)
     return v.where(lost, v.full_like(y, shape=(), fill=float("nan")), y)
 
 

@@ -41,16 +41,13 @@ class Coordinates:
         # The dtype with the highest precision, so that no leaf loses digits.
         self.like = v.real(min(arrays, key=lambda x: eps_of([x]), default=np.zeros(())))
         self.eps = eps_of([self.like])
-        self.size = sum(self._length(x) for x in leaves)
+        self.size = sum(self._count(x) * (2 if kind_of(x) == "complex" else 1) for x in leaves)
         one = not batch and len(arrays) == len(leaves) == 1
         self.is_flat = one and arrays[0].ndim == 1 and kind_of(arrays[0]) == "real"
 
     def _count(self, x: Any) -> int:
         """Return the number of elements of a leaf in each of the problems."""
         return math.prod(tuple(getattr(x, "shape", ()))[self.batch :])
-
-    def _length(self, x: Any) -> int:
-        return self._count(x) * (2 if kind_of(x) == "complex" else 1)
 
     def flat(self, leaves: Vector) -> Flat:
         """Return the coordinates of a vector."""

@@ -256,4 +256,5 @@ def isolated(f: Any, x: Any, *params: Any, name: str, linear_solver: Any, batch:
 @_computes(odeint_steps)
 def steps(f: Any, y0: Any, t: Any, *params: Any, **how: Any) -> Solution:
     """Integrate, and divide the steps until they resolve derivatives."""
-    return Integration(f, y0, t, params, **how).solution()
+    problem = Integration(f, y0, t, params, **how)
+    return Solution(problem, *problem.run())

@@ -199,10 +199,6 @@ class Integration:
 
     # ----------------------------------------------------------------------- its derivatives
 
-    def solution(self) -> Solution:
-        """Integrate, and divide the steps until they resolve derivatives."""
-        return Solution(self, *self.run())
-
     def compiled(self, call: Callable[..., Any], y: Vector, *more: Any) -> Program | None:
         """Return the compiled program of the computation at a step, or None.
 

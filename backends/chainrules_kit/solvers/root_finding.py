@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_kit.solvers.dense import Coordinates, Flat, falls, unknowns
+from chainrules_kit.solvers.dense import Coordinates, falls, unknowns
 from chainrules_kit.solvers.krylov import iterated
 from chainrules_kit.solvers.vectors import (
     Vector,
@@ -144,7 +144,8 @@ class System:
 
     def jacobian(self, leaves: Vector) -> tuple[Vector, Any]:
         """Return the equations, and the columns of their Jacobian in real coordinates."""
-        y, pullback = self._recorded(leaves)
+        y, pullback = self.engine.vjp(self._traced, *leaves)
+        refuse_traced(y, self.f, self.name)
         alone = len(leaves) == 1
         x: Any = leaves[0] if alone else None
         flat = alone and getattr(x, "ndim", 0) == 1 and self.spaces[0].kind == "real"
@@ -154,23 +155,10 @@ class System:
         if flat and many and not isinstance(self.engine, Config) and y.dtype == x.dtype:
             (self.columns,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
         else:
-            rows = self._rows(pullback)
+            seeds = [e[0] if len(e) == 1 else tuple(e) for e in self.coordinates.basis()]
+            rows = [self.coordinates.flat(list(pullback(e))) for e in seeds]
             self.columns = v.stack(*rows, axis=-2) if rows else rows
         return [y] if alone else list(y), self.columns
-
-    def adjoint(self, leaves: Vector) -> tuple[Vector, Any]:
-        """Return the equations, and the adjoint of their Jacobian."""
-        r, columns = self.jacobian(leaves)
-        return r, v.matrix_transpose(columns) if unknowns(columns) else columns
-
-    def _recorded(self, leaves: Vector) -> tuple[Any, Callable[..., Any]]:
-        y, pullback = self.engine.vjp(self._traced, *leaves)
-        return refuse_traced(y, self.f, self.name), pullback
-
-    def _rows(self, pullback: Callable[..., Any]) -> list[Flat]:
-        """List the rows of a Jacobian, by a pull for each."""
-        seeds = [e[0] if len(e) == 1 else tuple(e) for e in self.coordinates.basis()]
-        return [self.coordinates.flat(list(pullback(e))) for e in seeds]
 
     def pushed(self, leaves: Vector, direction: Vector) -> Vector:
         """Multiply the Jacobian by a vector."""
@@ -472,16 +460,15 @@ def _correction(
 ) -> tuple[Vector, Any, Callable[[Vector], Vector]]:
     """Return the residual, the adjoint of the Jacobian, and a function that applies its inverse."""
     if solver == "dense" or (solver is None and (system.batch or size(leaves) <= SMALL)):
-        r, adjoint = system.adjoint(leaves)
-        columns, coordinates = system.columns, system.coordinates
+        r, columns = system.jacobian(leaves)
+        coordinates = system.coordinates
         return (
             r,
-            adjoint,
+            v.matrix_transpose(columns) if unknowns(columns) else columns,
             lambda rhs: coordinates.vector(coordinates.solve(columns, coordinates.flat(rhs))),
         )
 
-    def apply(u: Vector) -> Vector:
-        return system.pushed(leaves, u)
+    apply = functools.partial(system.pushed, leaves)
 
     def solve(rhs: Vector) -> Vector:
         if callable(solver):
