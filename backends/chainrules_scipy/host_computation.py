@@ -66,11 +66,9 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
 
 def _held(x: Any) -> bool:
     """Return whether a structure, as a sparse array, holds values of another engine."""
-    return (
-        any(map(_held, x.values() if type(x) is dict else x))
-        if type(x) in (list, tuple, dict)
-        else not is_hosted(x) and any(map(is_hosted, flatten(x)[0]))
-    )
+    if type(x) in (list, tuple, dict):
+        return any(map(_held, x.values() if type(x) is dict else x))
+    return not is_hosted(x) and any(map(is_hosted, flatten(x)[0]))
 
 
 @contextmanager

@@ -113,11 +113,9 @@ class TracedSparse(TracedElements):
     # -- products with dense arrays
 
     def __matmul__(self, x: Any) -> Any:
-        return (
-            sparse_by_sparse(self, x)
-            if isinstance(x, (TracedSparse, SPARSE))
-            else of_one(self.pattern.cls, product(self.elements, x, self.pattern))
-        )
+        if isinstance(x, (TracedSparse, SPARSE)):
+            return sparse_by_sparse(self, x)
+        return of_one(self.pattern.cls, product(self.elements, x, self.pattern))
 
     def __rmatmul__(self, x: Any) -> Any:
         flipped = v.permute_dims(x) if type_info(type(x)).is_array and x.ndim == 2 else x
@@ -172,11 +170,9 @@ class TracedSparse(TracedElements):
 
     def multiply(self, other: Any) -> Any:
         """Multiply element by element."""
-        return (
-            self._with(self.elements * other)
-            if _is_number(other)
-            else pairs(lambda a, b: a.multiply(b), self, other)
-        )
+        if _is_number(other):
+            return self._with(self.elements * other)
+        return pairs(lambda a, b: a.multiply(b), self, other)
 
     # -- sums
 

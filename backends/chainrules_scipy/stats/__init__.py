@@ -113,11 +113,9 @@ class Frozen:
                 loc=loc,
                 **({} if isinstance(native, scipy.stats.rv_discrete) else {"scale": scale}),
             )
-        return (
-            (lambda x: method(x, *self.args, **self.options))
-            if name in _of(native) and name not in _OF_PARAMETERS
-            else functools.partial(method, *self.args, **self.options)
-        )
+        if name in _of(native) and name not in _OF_PARAMETERS:
+            return lambda x: method(x, *self.args, **self.options)
+        return functools.partial(method, *self.args, **self.options)
 
 
 _OF_PARAMETERS = ("stats", "mean", "var", "std", "entropy", "rvs", "median")
