@@ -246,9 +246,8 @@ def check_options(
         if not callable(operands[i]) and any(map(is_traced, flatten(operands[i])[0])):
             raise NotDifferentiableError(
                 f"{operation.operands[i]} of {operation.__name__} is held fixed "
-                f"(nondiff_argnums), and is "
-                f"being differentiated: its gradient would be lost; state a derivative in it, or "
-                f"pass a plain value, as ignore_derivatives gives"
+                f"(nondiff_argnums), and is being differentiated: its gradient would be lost; "
+                f"state a derivative in it, or pass a plain value, as ignore_derivatives gives"
             )
     for name, value in options.items():
         leaves = flatten(value)[0]
@@ -262,8 +261,8 @@ def check_options(
         if any(map(is_traced, leaves)):
             raise NotDifferentiableError(
                 f"{name} of {operation.__name__} is an option, and is being differentiated, "
-                f"mapped over "
-                f"or compiled; an option is static, without a derivative: make it an operand"
+                f"mapped over or compiled; an option is static, without a derivative: make it an "
+                f"operand"
             )
 
 
@@ -302,9 +301,8 @@ def is_captured(
     if names and among:
         raise TracerError(
             f"{operation.__name__} depends on {in_operations(names)}, which is being "
-            f"differentiated, "
-            f"mapped over or compiled, and is not an operand: that gradient would be lost; pass it "
-            f"as an operand, or hold it fixed with ignore_derivatives"
+            f"differentiated, mapped over or compiled, and is not an operand: that gradient would "
+            f"be lost; pass it as an operand, or hold it fixed with ignore_derivatives"
         )
     return bool(names)
 

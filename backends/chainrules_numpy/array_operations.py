@@ -242,7 +242,7 @@ def ones_like_numpy(x: np.ndarray | np.generic, *, dtype: Any = None) -> Any:
 
 
 @v.arange_like.implement
-def arange_like_numpy(x: Any, *, stop: int, start: int = 0, step: int = 1) -> Any:
+def arange_like_numpy(x: np.ndarray | Scalar, *, stop: int, start: int = 0, step: int = 1) -> Any:
     """Return a range; NumPy has one device."""
     return np.arange(start, stop, step)
 

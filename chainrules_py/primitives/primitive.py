@@ -125,6 +125,7 @@ class Primitive(Generic[P, R]):
     stated_by = "@rule({0}) with annotations that take these types"
 
     def __init__(self, declaration: Callable[P, R], *, shape_from_data: bool = False) -> None:
+        declaration = of_operands(declaration)
         functools.update_wrapper(self, declaration)
         self.__module__ = self.__module__ or "__main__"  # None for code that exec ran
         self.__wrapped__: Callable[P, R] = declaration
@@ -538,5 +539,4 @@ def primitive(declaration: Any = None, /, *, shape_from_data: bool = False) -> A
         return declaration
     if isinstance(declaration, (staticmethod, classmethod)):
         return type(declaration)(primitive(shape_from_data=shape_from_data)(declaration.__func__))
-    declaration = of_operands(declaration)
-    return _class_for(declaration)(declaration, shape_from_data=shape_from_data)
+    return _class_for(of_operands(declaration))(declaration, shape_from_data=shape_from_data)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import struct
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -60,6 +63,33 @@ def test_series_of_each_operation_in_each_form(k):
 def test_powers_hold_at_zero():
     found = taylor(lambda x: x**3 + x**2, np.zeros(2), np.ones(2), 4)
     assert [c.tolist() for c in found] == [[0, 0], [0, 0], [1, 1], [1, 1], [0, 0]]
+
+
+MASK = np.array([False, True, True])
+MASKED = {
+    "where": lambda x: np.exp(np.where(MASK, x * x, -np.inf)),
+    "sum": lambda x: np.exp(x + np.where(MASK, 0.0, -np.inf)),
+    "softmax": lambda x: np.exp(s := np.where(MASK, x, -np.inf)) / np.sum(np.exp(s)),
+    "number": lambda x: np.exp(x[0] - np.inf) + np.exp(x[1]) * x[2],
+}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("name", MASKED)
+def test_what_a_mask_makes_infinite_has_no_series(name):
+    f, x, d = MASKED[name], np.array([0.5, 1.0, 2.0]), np.array([1.0, -0.5, 0.2])
+    line = lambda t: f(x + t * d)
+    first = lambda t: jvp(line, (t,), (1.0,))[1]
+    found = taylor(f, x, d, 2)
+    np.testing.assert_allclose(found[1], first(0.0), rtol=1e-12, atol=1e-15)
+    second = (first(1e-5) - first(-1e-5)) / 4e-5
+    np.testing.assert_allclose(found[2], second, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("take", [json.dumps, Decimal, lambda x: struct.pack("d", x)])
+def test_what_takes_plain_numbers_names_the_line(take):
+    with pytest.raises(TracerError, match=r"ignore_derivatives\(x\)"):
+        taylor(lambda x: (take(x), x * x)[1], 2.0, 1.0, 2)
 
 
 MIXED = [

@@ -143,9 +143,12 @@ def _pullback(
         return image
 
     config, begin = request.config, list(_zeros(onto, at))
-    if not _linear.table.get((request.statement, *request.active)):
-        _check(request, config, image_of(plain()), begin)
-    return config.rrule_via_ad(image_of(f), *begin)[1], parts
+    try:
+        if not _linear.table.get((request.statement, *request.active)):
+            _check(request, config, image_of(plain()), begin)
+        return config.rrule_via_ad(image_of(f), *begin)[1], parts
+    except RecursionError as error:
+        raise _refusal(request.statement, _CALLS_ITSELF) from error
 
 
 # ---------------------------------------------------------------------------- linearity
@@ -191,15 +194,24 @@ def _check(
             raise _refusal(request.statement) from error
 
 
-def _refusal(statement: Statement) -> NotDifferentiableError:
+_NOT_LINEAR = (
+    "it is not linear in the {tangent}; state an {constructor} as well, by "
+    "@{constructor}.register({primal}), or leave out what is not linear: a derivative is"
+)
+_CALLS_ITSELF = (
+    "it calls {primal} on the {tangent}, and so itself without end; compute with the {tangent} by "
+    "other operations, or write linear_rule({primal}, lambda y_bar, x: ...) in its place"
+)
+
+
+def _refusal(statement: Statement, reason: str = _NOT_LINEAR) -> NotDifferentiableError:
     """Return the error for a half that cannot be transposed."""
     primal, (mode,) = statement.primal.__name__, statement.modes
     tangent, constructor = ("cotangent", "frule") if mode == "forward" else ("tangent", "rrule")
+    because = reason.format(primal=primal, tangent=tangent, constructor=constructor)
     return NotDifferentiableError(
-        f"the {mode} mode of {primal} is not stated, and the other one cannot be transposed: it is "
-        f"not linear in the {tangent}; state an {constructor} as well, by "
-        f"@{constructor}.register({primal}), or leave out what is not linear: a derivative is\n"
-        f"  rule: {statement.where}"
+        f"the {mode} mode of {primal} is not stated, and the other one cannot be transposed: "
+        f"{because}\n  rule: {statement.where}"
     )
 
 

@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+import numpy as np
+
+from chainrules_py import NotDifferentiableError
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, varies
 
@@ -70,12 +72,19 @@ def pad(
     return x if any(map(any, pad_width)) else v.copy(x)
 
 
+def padded_by(
+    function: Callable[..., Any], x: Any, widths: tuple[Width, ...], keywords: dict[str, Any]
+) -> Any:
+    """Pad x with zeros, and call a function of each vector, which writes the margins into it."""
+    y = v.pad(x, 0, widths=widths)
+    for axis, width in enumerate(widths):
+        rows = np.moveaxis(y, axis, -1)
+        for at in np.ndindex(rows.shape[:-1]):
+            function(rows[at], width, axis, keywords)
+    return y
+
+
 def _check(mode: Any, **given: Any) -> None:
-    if callable(mode):
-        raise UnsupportedKeywordError(
-            "pad(mode=) is a function, which writes into an array; pad with mode='constant', and "
-            "join what the function gives"
-        )
     if mode not in _KEYWORD:
         raise ValueError(f"mode '{mode}' is not supported")
     other = {n for n, value in given.items() if value is not None and n != _KEYWORD[mode]}

@@ -8,7 +8,7 @@ import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.composites import manipulation as m
-from chainrules_numpy.composites.padding import pad
+from chainrules_numpy.composites.padding import pad, padded_by
 from chainrules_numpy.function_aliases.alias_constructors import (
     axes,
     axis,
@@ -160,25 +160,16 @@ row(
 # --------------------------------------------------------------------------------------- padding
 
 
-def pad_call(
-    x: Any,
-    pad_width: Any,
-    mode: Any = "constant",
-    constant_values: Any = None,
-    end_values: Any = None,
-    stat_length: Any = None,
-    reflect_type: Any = None,
-) -> Any:
+def pad_call(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) -> Any:
     """Call np.pad, with widths and lengths as pairs of Python integers."""
-    return pad(
-        x,
-        pairs(pad_width, x.ndim),
-        mode,
-        None if constant_values is None else low.array_of(constant_values),
-        None if end_values is None else low.array_of(end_values),
-        None if stat_length is None else pairs(stat_length, x.ndim),
-        reflect_type,
-    )
+    widths = pairs(pad_width, array.ndim)
+    if callable(mode):
+        return padded_by(mode, array, widths, keywords)
+    for name in {"constant_values", "end_values"} & keywords.keys():
+        keywords[name] = low.array_of(keywords[name])
+    if keywords.get("stat_length") is not None:
+        keywords["stat_length"] = pairs(keywords["stat_length"], array.ndim)
+    return pad(array, widths, mode, **keywords)
 
 
 def pairs(widths: Any, ndim: int) -> Any:
@@ -197,17 +188,4 @@ def pairs(widths: Any, ndim: int) -> Any:
     return tuple([tuple(pair) for pair in np.broadcast_to(array, (ndim, 2)).tolist()])
 
 
-row(
-    np.pad,
-    low.gives_arrays(pad_call),
-    "array",
-    parameters={
-        "array": None,
-        "pad_width": None,
-        "mode": "constant",
-        "constant_values": None,
-        "end_values": None,
-        "stat_length": None,
-        "reflect_type": None,
-    },
-)
+row(np.pad, low.gives_arrays(pad_call), None)

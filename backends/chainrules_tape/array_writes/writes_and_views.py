@@ -38,6 +38,7 @@ from chainrules_py.extend import (
     innermost,
     joined,
     kind_of,
+    map_leaves,
     notes,
     objects,
     overlap,
@@ -828,7 +829,7 @@ def _unchanged(x: Any, *_: Any, index: Any) -> Any:
 
 
 def settled(y: Any) -> Any:
-    """Read outdated tracers of a result again, when the function that returned it is over."""
+    """Read outdated tracers of a result again, and join arrays of objects, when a function ends."""
     cls = type(y)
     if issubclass(cls, Tracer):
         if issubclass(cls, Outdated):
@@ -836,7 +837,7 @@ def settled(y: Any) -> Any:
         return y
     for x in find_tracers(y):
         current(x)
-    return as_result(y)
+    return as_result(map_leaves(joined, y))
 
 
 def check_unwritten(given: list[Any], leaves: list[Any]) -> None:

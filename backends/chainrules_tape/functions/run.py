@@ -189,7 +189,7 @@ class Run:
             y = f(*(traced if self.tree.is_flat else unflatten(self.tree, traced)))
             is_number = numbers[getattr(type(y), "payload_type", object)]
             if not is_number:  # no write can make a number outdated
-                y = settled(map_leaves(joined, y) if objects else y)
+                y = settled(y)
         except Exception as error:
             if not primals and "required positional" in str(error):
                 error.add_note("the point is given together with f: y, pullback = vjp(f, x)")

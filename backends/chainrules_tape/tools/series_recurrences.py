@@ -88,8 +88,10 @@ def _dot(x: Any, y: Any, first: int, last: int, k: int) -> Any:
 def _times_place(x: Any) -> Any:
     """Multiply each coefficient by its index: the coefficients of the slope, shifted by one."""
     if type(x) is np.ndarray:
-        return x * np.arange(len(x), dtype=np.real(x).dtype).reshape(-1, *(1,) * (x.ndim - 1))
-    return [0.0 * x[0], *[k * a if k > 1 else a for k, a in enumerate(x[1:], 1)]]
+        places = np.arange(1, len(x), dtype=np.real(x).dtype)
+        slope = x[1:] * places.reshape(-1, *(1,) * (x.ndim - 1))
+        return np.concatenate([np.zeros_like(x[:1]), slope])  # x[0] may be infinite
+    return [zeros(x[0]), *[k * a if k > 1 else a for k, a in enumerate(x[1:], 1)]]
 
 
 def _sum(x: Any, y: Any) -> Any:

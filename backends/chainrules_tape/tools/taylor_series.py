@@ -37,6 +37,7 @@ from chainrules_py.extend import (
     bind,
     demand_rule,
     describe,
+    explain_error,
     fields_of,
     find_rule,
     find_tracers,
@@ -129,11 +130,10 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
     noted = notes[level] = Notes()
     try:
         recorders.under_way.append(noted)  # so that blocks that record nothing refuse it
-        y = f(*unflatten(tree, given))
+        y = map_leaves(joined, f(*unflatten(tree, given)))
         refuse_hidden(f, "the result", flatten(y)[0], level)
-    except ValueError as error:
-        if isinstance(error.__cause__, TracerError):
-            raise error.__cause__ from None
+    except Exception as error:
+        explain_error(error)
         raise
     finally:
         del recorders.under_way[outside:]

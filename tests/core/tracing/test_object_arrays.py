@@ -10,8 +10,10 @@ import pytest
 
 from chainrules_py import MutationError, TracerError
 from chainrules_py import ops as v
+from chainrules_py.extend import flatten
 from chainrules_py.tracing.object_arrays import objects
 from chainrules_tape import Tape, grad, hessian, hvp, jacobian, jvp, linearize, vjp
+from chainrules_tape.tools import taylor
 
 X = np.array([1.2, 0.5, 0.7])
 P = np.arange(6.0).reshape(2, 3)
@@ -101,6 +103,30 @@ def test_it_is_as_with_stack(name, door):
 def test_of_numbers_of_each_class(t):
     found = grad(lambda t: np.sum(turned(t) @ P * P))(t)
     np.testing.assert_allclose(found, grad(lambda t: np.sum(turned(t, stacked) @ P * P))(t))
+
+
+def filled(x):
+    y = np.empty((2, 2), object)
+    y[0, 0], y[0, 1] = x[0] ** 2, x[1] * x[2]
+    y[1, 0], y[1, 1] = 1.0, np.sin(x[1])
+    return y
+
+
+@pytest.mark.parametrize(
+    "held", [lambda y: y, lambda y: (y, [y]), lambda y: {"y": y}], ids=["alone", "list", "dict"]
+)
+def test_results_that_the_function_filled_are_joined(held):
+    """NumPy does not look up how to convert what is assigned to an element."""
+    x, way, h = np.array([0.3, 1.0, 2.0]), np.array([0.5, -0.2, 0.3]), 1e-6
+    ends = [filled(x + s * h * way).astype(float) for s in (1, -1)]
+    truth = (ends[0] - ends[1]) / (2 * h)
+    f = lambda x: held(filled(x))
+    slopes = flatten(jacobian(f)(x))[0]
+    dots = flatten(jvp(f, (x,), (way,))[1])[0]
+    series = flatten(taylor(f, x, way, 1)[1])[0]
+    for found in [*[s @ way for s in slopes], *dots, *series]:
+        np.testing.assert_allclose(found, truth, rtol=1e-7, atol=1e-9)
+    assert all([y.dtype == float for y in flatten(vjp(f, x)[0])[0]])
 
 
 def test_results_are_joined():

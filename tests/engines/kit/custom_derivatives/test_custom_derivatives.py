@@ -838,3 +838,12 @@ def test_dicts_that_a_function_gives_may_have_their_keys_in_any_order():
     both.defjvp(lambda xs, ts: (both(*xs), {"b": 5.0 * ts[0], "a": 2.0 * ts[0]}))
     assert jvp(lambda x: both(x)["b"], (1.0,), (1.0,)) == (5.0, 5.0)
     assert grad(lambda x: both(x)["b"])(1.0) == 5.0
+
+
+def test_a_ufunc_has_its_operands_and_no_options():
+    f = custom_jvp(np.arctan2)
+    f.defjvp(lambda xs, ts: (f(*xs), 5.0 * ts[0]))
+    assert (f(0.3, 0.7), grad(f)(0.3, 0.7)) == (np.arctan2(0.3, 0.7), 5.0)
+    g = custom_vjp(np.sin)
+    g.defvjp(lambda x: (g(x), None), lambda _, c: (5.0 * c,))
+    assert (g(0.3), grad(g)(0.3)) == (np.sin(0.3), 5.0)

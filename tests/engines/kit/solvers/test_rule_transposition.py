@@ -208,3 +208,20 @@ def test_a_derivative_that_a_pull_does_not_implement_is_an_error_with_its_reason
         with pytest.raises(NotDifferentiableError, match="no derivative in the order"):
             push()
     assert frule((ZeroTangent(), 1.0), power, 2.0, 3.0)[1] == 2.0
+
+
+def test_a_rule_that_calls_its_function_on_the_tangent_is_an_error():
+    """JAX transposes the body there; here a function with a rule has no other derivative."""
+    matrix = np.arange(9.0).reshape(3, 3)
+
+    @primitive
+    def product(x):
+        return matrix @ x
+
+    @frule.register(product)
+    def product_frule(tangents, x):
+        return product(x), product(tangents[0])
+
+    assert np.array_equal(jvp(product, (X,), (T,))[1], matrix @ T)
+    with pytest.raises(NotDifferentiableError, match=r"calls product on the tangent.*linear_rule"):
+        grad(lambda x: np.sum(product(x)))(X)
