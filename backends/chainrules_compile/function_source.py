@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.constant_source import Constants
+from chainrules_compile.entry_and_exit_source import result_text
 from chainrules_compile.errors import MISS
+from chainrules_compile.internal_functions import Apart, Gathered
 from chainrules_compile.scope import Scope
 from chainrules_py import Primitive
 from chainrules_py.extend import Space, cells, parameters_of
@@ -46,6 +48,16 @@ TEXTS = {
 """,
     "expand_dims_numpy": "{name} = numpy.expand_dims\n",
     "index": "def {name}(x, where):\n    return x[where]\n",
+    "Gathered": """def {name}(function):
+    def leaves(y):
+        return [z for x in y for z in leaves(x)] if isinstance(y, (tuple, list)) else [y]
+
+    def gathered(*operands, **options):
+        found = leaves(function(*operands, **options))
+        return found[0] if len(found) == 1 else tuple(found)
+
+    return gathered
+""",
     "is_finite": "def {name}(t, *, like):\n    return numpy.isfinite(t).all()\n",
     "describe": "{name} = repr\n",
 }
@@ -103,6 +115,8 @@ class Definitions:
             return f"{parts[0]}({', '.join(parts[1:])})"
         if type(x) is Index:
             return f"{self.name(Index, 'Index')}({self.constants.text(tuple(x))})"
+        if type(x) in (Apart, Gathered):
+            return self._with_leaves(x)
         f: Any = x if type(x) is types.FunctionType else getattr(x, "__wrapped__", x)
         ours = str(getattr(f, "__module__", "")).startswith("chainrules_")
         if ours and getattr(f, "__name__", "") in TEXTS:
@@ -113,24 +127,41 @@ class Definitions:
 
     def name(self, x: Any, hint: str) -> str:
         """Return an expression for an object that a function names: itself a name, or defined."""
-        text = hint if getattr(builtins, hint, None) is x else self.constants.text(x)
+        free = getattr(builtins, hint, None) is x is self._scope.get(hint, x)
+        text = hint if free else self.constants.text(x)
         if text is None or not text.replace(".", "").replace("_", "").isalnum():
             text = self._scope.name(x, hint)
             self.define(text, x)
         return text
 
+    def _with_leaves(self, x: Any) -> str:
+        """Return the expression of a function of NumPy that takes, or gives, leaves."""
+        function, scope, given = str(self.constants.text(x.function)), Scope(), list[str]()
+        if type(x) is Apart:
+            leaves = iter([f"leaves[{i}]" for i in range(x.tree.num_leaves)])
+            given = [result_text(tree, leaves, scope) for tree in x.tree.children]
+        if not function.startswith("numpy.") or len(scope) > len(Scope()):  # or of other classes
+            raise UnwrittenError
+        if given:
+            return f"lambda *leaves: {function}(*{given[0]}, **{given[1]})"
+        return f"{self.name(Gathered, 'Gathered')}({function})"
+
     def _written(self, name: str, f: types.FunctionType) -> str:
         """Return the source of a function under a name, with the names of this module."""
-        tree = ast.parse(textwrap.dedent(inspect.getsource(f.__code__))).body[0]
-        if not isinstance(tree, ast.FunctionDef):
-            raise UnwrittenError
+        try:
+            tree: Any = ast.parse(textwrap.dedent(inspect.getsource(f.__code__))).body[0]
+            if f.__code__.co_name == "<lambda>":
+                [found] = [x for x in ast.walk(tree) if isinstance(x, ast.Lambda)]
+                tree = ast.FunctionDef(name, found.args, [ast.Return(found.body)], [], lineno=0)
+        except (OSError, SyntaxError, ValueError):  # no lines of its own alone
+            raise UnwrittenError from None
         kept = [x for x in tree.decorator_list if ast.unparse(x).startswith("functools.")]
         tree.name, tree.decorator_list, tree.returns = name, kept, None
         nodes = [*ast.walk(tree)]
         own = {node.arg for node in nodes if isinstance(node, ast.arg)}
         own |= {x.id for x in nodes if isinstance(x, ast.Name) and type(x.ctx) is not ast.Load}
-        found = {**f.__globals__, **cells(f)}
-        known = {key: x for key, x in found.items() if key not in own}
+        names = {**vars(builtins), **f.__globals__, **cells(f)}
+        known = {key: x for key, x in names.items() if key not in own}
         text = ast.unparse(_Names(self, known).visit(tree))
         if re.search(r"\b(import|from) chainrules", text):
             raise UnwrittenError

@@ -6,6 +6,7 @@ way.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable
@@ -117,18 +118,16 @@ def laid_out(x: Any, *, axes: tuple[int, ...]) -> Any:
 
 
 @final
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Through:
     """Function that returns an array with other elements in a view of it.
 
     It takes the array, the elements, and the other operands of the function that makes the view.
     """
 
-    __slots__ = ("function", "index", "place")
-
-    def __init__(self, function: Any, place: int, index: int | None) -> None:
-        self.function = function
-        self.place = place
-        self.index = index
+    function: Any
+    place: int
+    index: int | None
 
     def operands(self, x: Any, rest: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the operands of the function that makes the view."""
@@ -144,16 +143,15 @@ class Through:
 
 
 @final
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Written:
     """Function that returns a copy of an array that another function has written to.
 
     It takes the array, the other operands of that function, and the values of its keywords.
     """
 
-    __slots__ = ("function", "keywords")
-
-    def __init__(self, function: Any, keywords: tuple[str, ...] = ()) -> None:
-        self.function, self.keywords = function, keywords
+    function: Any
+    keywords: tuple[str, ...] = ()
 
     def __call__(self, x: Any, *rest: Any) -> Any:
         """Copy the array, and apply the function to the copy."""
@@ -164,14 +162,12 @@ class Written:
 
 
 @final
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Apart:
     """Function of the leaves of the operands and options of another function."""
 
-    __slots__ = ("function", "tree")
-
-    def __init__(self, function: Any, tree: TreeDef) -> None:
-        self.function = function
-        self.tree = tree
+    function: Any
+    tree: TreeDef
 
     def __call__(self, *leaves: Any) -> Any:
         """Rebuild the arguments, and call the function."""
@@ -180,13 +176,11 @@ class Apart:
 
 
 @final
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Gathered:
     """Function that returns the leaves of another's result as a tuple, or the only leaf."""
 
-    __slots__ = ("function",)
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
+    function: Any
 
     def __call__(self, /, *operands: Any, **options: Any) -> Any:
         """Flatten the result of the function."""
@@ -206,11 +200,9 @@ def as_now(x: Any) -> Any:
 
 def name_of(function: Any) -> str:
     """Return the name of a function, or of the function that it wraps, as an identifier."""
-    while not hasattr(function, "__name__"):
-        held = getattr(function, "func", None) if isinstance(function, functools.partial) else None
-        inner = getattr(function, "function", getattr(function, "__wrapped__", held))
-        if inner is None:
-            break
-        function = inner
+    held = getattr(function, "func", None) if isinstance(function, functools.partial) else None
+    inner = getattr(function, "function", getattr(function, "__wrapped__", held))
+    if inner is not None and not hasattr(function, "__name__"):
+        return name_of(inner)
     name = getattr(function, "__name__", type(function).__name__)
     return name if name == identifier(name) else "call"

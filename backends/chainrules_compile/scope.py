@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import keyword
 import re
@@ -72,7 +73,7 @@ class Scope(UserDict[str, Any]):
         key = ("id", id(x)) if key is None else key
         found = self._names.get(key)
         if found is None:
-            found = self._names[key] = self.unused(identifier(hint))
+            found = self._names[key] = self.unused(identifier(hint), x)
             self._kept.append(x)
             self.data[found] = x
         return found
@@ -81,10 +82,13 @@ class Scope(UserDict[str, Any]):
         """Return the name of a function or a class, which is its own unless that is taken."""
         return self.name(x, x.__name__)
 
-    def unused(self, hint: str) -> str:
-        """Return a name that neither an object nor a value has."""
+    def unused(self, hint: str, x: Any = None) -> str:
+        """Return a name for x that no other object, no value and no other builtin has.
+
+        Functions that a saved module contains beside the program call builtins by their names.
+        """
         name, n = hint, self._counts.get(hint, 1)
-        while name in self.data or name in self.locals:
+        while name in self.data or name in self.locals or getattr(builtins, name, x) is not x:
             n += 1
             name = f"{hint}_{n}"
         self._counts[hint] = n

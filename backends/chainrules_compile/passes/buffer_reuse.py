@@ -90,9 +90,6 @@ def _place(
         other = elementwise and (x.layout != result.layout or x.dtype.kind not in "fiub")
         if other or not alike(x, result) or (not elementwise and call.values.count(x) > 1):
             continue
-        for y in call.values:
-            if y is not x and of.get(y) is root:
-                break
-        else:
+        if not any([y is not x and of.get(y) is root for y in call.values]):
             return place
     return None

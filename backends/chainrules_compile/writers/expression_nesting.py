@@ -61,10 +61,7 @@ def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value
             result.type in _NUMBERS and all(map(_is_number, call.operands))
         ):
             continue
-        n = 1
-        for x in call.values:
-            if x in terms:
-                n += terms[x]
+        n = 1 + sum([terms.get(y, 0) for y in call.values])
         if n < _TERMS and calls[places[0]].function in OPERATORS:
             terms[result] = n
             at.append(i)
