@@ -23,7 +23,7 @@ _HOMES = {
         "UNFIT check_promised exported_line refuse_bare refuse_captured refuse_numpy run_resolved "
         "tried unstated"
     ),
-    "numpy_calls": "CONSTANT by_numpy called_by_numpy is_hosted",
+    "numpy_calls": "CONSTANT by_numpy called_by_numpy is_hosted widened",
     "derived_aliases": "derive rows_of",
     "batched_tangent_checks": "deliver_many many_directions",
     "tangent_conversions": "assembled canonical conjugated dense flat opened",

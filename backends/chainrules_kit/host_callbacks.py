@@ -17,7 +17,14 @@ import numpy as np
 
 from chainrules_kit.call_resolution import Resolved, lookups, row_of
 from chainrules_kit.imported_functions import imported_from
-from chainrules_kit.numpy_calls import by_numpy, dtype_name, place_of
+from chainrules_kit.numpy_calls import (
+    Program,
+    by_numpy,
+    dtype_name,
+    float_kind,
+    place_of,
+    widened,
+)
 from chainrules_py import (
     ChainRulesError,
     NoRuleError,
@@ -33,7 +40,6 @@ from chainrules_py.extend import (
     captured,
     describe,
     flatten,
-    kind_of,
     map_leaves,
     name_of,
     told,
@@ -57,7 +63,8 @@ def tried(
     """Return what a body returns for some numbers of the given shapes and dtypes.
 
     Where it fails, it is tried on other numbers. So is a body that gives whole numbers alone for
-    floating-point numbers, because ``return 0`` may be one branch of several.
+    floating-point numbers, because ``return 0`` may be one branch of several, and one that gives
+    complex numbers for real ones, as the root of a matrix that is not definite.
 
     Parameters
     ----------
@@ -78,10 +85,13 @@ def tried(
         If the body raises or returns an array without elements: the shapes of its results then
         have to be stated. Errors that say what is not differentiable are raised as they are.
     """
-    shapes = options["shapes"] if f is by_numpy else ()
-    found: list[Any] = []
+    shapes, run = options.get("shapes", ()) if f is by_numpy else (), options.get("run")
+    program = run if isinstance(run, Program) else None
+    best: tuple[int, Any, Any] | None = None
     errors: list[Exception] = []
     for numbers in _TRIALS:
+        if program is not None:
+            program.first = None
         given = map_leaves(lambda x: _some(x, numbers, shapes), tuple(operands))  # noqa: B023
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -96,11 +106,16 @@ def tried(
         if _is_empty(y) and not any(map(_is_empty, operands)):
             errors.insert(0, ValueError("a result without elements"))
             break
-        found.append(y)
-        if not _has_floats(given) or _has_floats(y):
-            return y
-    if found:
-        return found[0]
+        found, before = _kinds(y if program is None else program.found), _kinds(given)
+        rank = 2 if not before or (found and found <= before | {"f"}) else min(len(found), 1)
+        if best is None or rank > best[0]:
+            best = rank, y, getattr(program, "first", None)
+        if rank == 2:
+            break
+    if best is not None:
+        if program is not None:
+            program.first = best[2]
+        return best[1]
     if isinstance(errors[0], NotDifferentiableError | NoRuleError):
         raise errors[0]
     name = name_of(getattr(options.get("run"), "f", f))
@@ -111,8 +126,9 @@ def tried(
     ) from errors[0]
 
 
-def _has_floats(x: Any) -> bool:
-    return any([kind_of(leaf) in ("real", "complex") for leaf in flatten(x)[0]])
+def _kinds(x: Any) -> set[str]:
+    """Return which of "f" and "c" are among the numbers of a structure."""
+    return {*map(float_kind, flatten(x)[0])} - {""}
 
 
 def _is_empty(x: Any) -> bool:
@@ -120,10 +136,17 @@ def _is_empty(x: Any) -> bool:
 
 
 def _some(x: Any, numbers: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> Any:
-    """Return some numbers like x, which may join arrays of several shapes; ones for integers."""
+    """Return some numbers like x, which may join arrays of several shapes; ones for integers.
+
+    Integers that are joined may be indices: the first trial is on zeros, which are always valid.
+    """
     if not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return x
     made = np.ones(x.shape, x.dtype)
+    if shapes:
+        made = widened(made)
+    if shapes and numbers is _TRIALS[0]:
+        made[...] = 0
     if made.dtype.kind in "fc":
         made.flat[:] = numbers(made, shapes or [x.shape])
     return made

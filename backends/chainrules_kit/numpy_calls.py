@@ -1,9 +1,9 @@
 """Calls of functions written for NumPy arrays with values that another engine differentiates.
 
-The differentiable arguments are joined into one vector, and the results that are arrays or NumPy's
-numbers are split from one: between them the function is a primitive of one operand that other
-engines call back. Its derivatives are those of the installed engine, and are primitives of this
-kind too, so that all orders exist.
+The differentiable arguments are joined into one vector, those of whole numbers and booleans into
+another, and the results that are arrays or NumPy's numbers are split from one: between them the
+function is a primitive of two operands that other engines call back. Its derivatives are those of
+the installed engine, and are primitives of this kind too, so that all orders exist.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from chainrules_py import (
     Array,
+    NoTangent,
     NotDifferentiableError,
     RuleError,
     ZeroTangent,
@@ -32,6 +33,7 @@ from chainrules_py.extend import (
     describe,
     flatten,
     inside,
+    joined,
     name_of,
     namespace_of,
     plain,
@@ -40,40 +42,51 @@ from chainrules_py.extend import (
     untraced,
 )
 
-Run = Callable[[Any], Any]
+Run = Callable[[Any, Any], Any]
 Shapes = tuple[tuple[int, ...], ...]
 
 
 @primitive
-def by_numpy(x: Array, /, *, run: Run, shapes: Shapes) -> Any:
-    """Return a vector that NumPy computes from a vector, which joins arrays of these shapes."""
-    return run(x)
+def by_numpy(x: Array, i: Array, /, *, run: Run, shapes: Shapes) -> Any:
+    """Return a vector that NumPy computes from a vector, which joins arrays of these shapes.
+
+    The second vector joins whole numbers and booleans.
+    """
+    return run(widened(x), i)
 
 
 @rrule.register(by_numpy)
-def by_numpy_rrule(x: Array, *, run: Run, shapes: Shapes) -> Any:
+def by_numpy_rrule(x: Array, i: Array, *, run: Run, shapes: Shapes) -> Any:
     """Pull back by the installed engine: ``(x, ȳ) -> x̄`` is a function of this kind too."""
     n = x.shape[0]
-    y = by_numpy(x, run=run, shapes=shapes)
-    is_real = _kind(y) == "f"
+    y = by_numpy(x, i, run=run, shapes=shapes)
+    is_real = float_kind(y) == "f"
 
-    def pulled(both: Any) -> Any:
+    def pulled(both: Any, i: Any) -> Any:
         y_bar = v.real(both[n:]) if is_real else both[n:]
-        if isinstance(run, _Program) and type(y_bar) is np.ndarray:
-            return run.pulled(both[:n], y_bar)
-        return any_engine.rrule_via_ad(run, both[:n])[1](y_bar)[0]
+        if isinstance(run, Program) and type(y_bar) is np.ndarray:
+            return run.pulled(both[:n], i, y_bar)
+        return any_engine.rrule_via_ad(lambda x: run(x, i), both[:n])[1](y_bar)[0]
 
     both = (*shapes, tuple(y.shape))
-    return y, lambda y_bar: (by_numpy(v.concat(x, y_bar, axis=0), run=pulled, shapes=both),)
+
+    def pull(y_bar: Any) -> Any:
+        return by_numpy(v.concat(x, y_bar, axis=0), i, run=pulled, shapes=both), NoTangent()
+
+    return y, pull
 
 
 @frule.register(by_numpy)
-def by_numpy_frule(tangents: Any, x: Array, *, run: Run, shapes: Shapes) -> Any:
+def by_numpy_frule(tangents: Any, x: Array, i: Array, *, run: Run, shapes: Shapes) -> Any:
     """Push by the installed engine: ``(x, ẋ) -> ẏ`` is a function of this kind too."""
     n = x.shape[0]
-    pushed = lambda both: any_engine.frule_via_ad((both[n:],), run, both[:n])[1]
+
+    def pushed(both: Any, i: Any) -> Any:
+        return any_engine.frule_via_ad((both[n:],), lambda x: run(x, i), both[:n])[1]
+
     both = v.concat(x, tangents[0], axis=0)
-    return by_numpy(x, run=run, shapes=shapes), by_numpy(both, run=pushed, shapes=2 * shapes)
+    y = by_numpy(x, i, run=run, shapes=shapes)
+    return y, by_numpy(both, i, run=pushed, shapes=2 * shapes)
 
 
 def called_by_numpy(f: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -92,20 +105,33 @@ def called_by_numpy(f: Callable[..., Any], args: tuple[Any, ...], options: dict[
         Its arrays and NumPy's numbers are arrays of the other engine; all else is unchanged.
     """
     leaves, treedef = flatten((args, options))
-    moving = [
-        v.reshape(x, shape=(-1,)) if hasattr(x, "dtype") else np.reshape(x, -1)  # a Python number
-        for x in leaves
-        if _moves(x)
+    program = Program(f, leaves, treedef)
+    moving, whole = [
+        [
+            v.reshape(x, shape=(-1,)) if hasattr(x, "dtype") else np.reshape(x, -1)  # a number
+            for x, like in zip(leaves, program.given, strict=True)
+            if like is not None and like.is_whole is is_whole
+        ]
+        for is_whole in (False, True)
     ]
-    program = _Program(f, leaves, treedef)
     if not moving:
         x = next(filter(is_hosted, leaves))
         raise NotDifferentiableError(
             f"{name_of(f)} computes with NumPy, and nothing that it is given is floating-point: "
             f"pass {describe(x)} as floating-point numbers"
         )
-    shapes = tuple([like.shape for like in program.given if like is not None])
-    return program.result(by_numpy(v.concat(*moving, axis=0), run=program, shapes=shapes))
+    shapes = tuple([x.shape for x in program.given if x is not None and not x.is_whole])
+    x = v.concat(*moving, axis=0)
+    return program.result(by_numpy(x, _whole(whole), run=program, shapes=shapes))
+
+
+def _whole(parts: list[Any]) -> Any:
+    """Join arrays of whole numbers and booleans, of which all digits are kept."""
+    if not parts:
+        return np.zeros(1, int)  # one element, as no result is given for empty operands
+    wide = "int64" if any([dtype_name(x).endswith("64") for x in parts]) else "int32"
+    dtype = getattr(namespace_of(type(parts[0])), wide)
+    return v.concat(*[v.astype(x, dtype=dtype) for x in parts], axis=0)
 
 
 def is_hosted(x: Any) -> bool:
@@ -120,8 +146,11 @@ CONSTANT = (
 
 
 @final
-class _Program:
-    """Function of a vector that holds all floating-point arguments of a call."""
+class Program:
+    """Function of a vector that holds all floating-point arguments of a call.
+
+    A second vector holds its whole numbers and booleans.
+    """
 
     def __init__(self, f: Callable[..., Any], leaves: list[Any], treedef: TreeDef) -> None:
         self.f, self.treedef = f, treedef
@@ -133,72 +162,97 @@ class _Program:
                     f"with NumPy: write what makes {describe(x)} in one function with it, and call "
                     f"chainrules_scipy.by_numpy(function)"
                 )
-        self.given = [_Like(x) if _moves(x) else None for x in leaves]
+        self.given = [Like(x) if _moves(x) else None for x in leaves]
         self.leaves = [
             None if _moves(x) else np.asarray(untraced(x)) if is_hosted(x) else x for x in leaves
         ]
-        self.found: list[Any] = []
-        self.layout: TreeDef | None = None
+        self.first: tuple[TreeDef, list[Any]] | None = None
         self.is_recorded = any([getattr(type(plain(x)), "__asked_again__", False) for x in leaves])
         self.recorded: list[Any] | None = None
-        self.promised: list[Any] = []
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any, i: Any) -> Any:
         """Compute the vector of the results that enter it.
 
         A compiled program holds all other results as constants, and checks the length of the
         vector, which is longer where they differ from those that were recorded.
         """
-        ys, layout, found = self._computed(x)
-        for first, y in zip(self.promised, found, strict=False):
-            if type(first) is type(y) is _Like and first.place < y.place:
-                raise RuleError(
-                    f"{name_of(self.f)} gives {y.name} for these numbers, and gave {first.name} "
-                    f"for the numbers that it was tried on: return {y.name} in each case, or pass "
-                    f"{y.name}"
-                )
-        floats = [np.reshape(y if _kind(y) else np.asarray(y, float), -1) for y in ys]
+        ys, layout, found = self._computed(x, i)
+        floats = [np.reshape(y if float_kind(y) else np.asarray(y, float), -1) for y in ys]
         vector = np.concatenate(floats) if floats else np.zeros(0)
         compares = self.is_recorded and type(x) is np.ndarray
         now = [layout, *map(_compared, found)] if compares else self.recorded
-        if self.layout is None or (self.recorded is None and type(x) is np.ndarray):
-            self.layout, self.found, self.recorded = layout, found, now
+        if self.first is None or (self.recorded is None and compares):
+            self.first, self.recorded = (layout, found), now
         return vector if now == self.recorded else np.append(vector, 0.0)
 
     @property
     def constants(self) -> list[Any]:
         """The parts of the result that a compiled program holds as constants."""
-        return [np.asarray(x).tolist() for x in self.found if type(x) is not _Like]
+        return [np.asarray(x).tolist() for x in self.found if type(x) is not Like]
 
-    def pulled(self, x: Any, y_bar: Any) -> Any:
+    @property
+    def found(self) -> list[Any]:
+        """The parts of the result of the first call, the arrays as `Like`."""
+        return [] if self.first is None else self.first[1]
+
+    def pulled(self, x: Any, i: Any, y_bar: Any) -> Any:
         """Pull a cotangent back, with structural zeros for its zero parts, which avoids 0 / 0."""
-        ys, pull = any_engine.rrule_via_ad(lambda x: self._computed(x)[0], x)
+        ys, pull = any_engine.rrule_via_ad(lambda x: self._computed(x, i)[0], x)
         vector = _Vector(y_bar)
-        bars = [(_kind(y), vector.next(_Like(y), np)) for y in ys]
+        bars = [(float_kind(y), vector.next(Like(y), np)) for y in ys]
         return pull(tuple([t if kind and np.any(t) else ZeroTangent() for kind, t in bars]))[0]
 
-    def _computed(self, x: Any) -> tuple[tuple[Any, ...], TreeDef, list[Any]]:
-        """Return the results for the vector, and the structure and leaves of the whole result."""
-        vector = _Vector(x)
+    def _computed(self, x: Any, i: Any) -> tuple[tuple[Any, ...], TreeDef, list[Any]]:
+        """Return the results for the vectors, and the structure and leaves of the whole result."""
+        vectors = _Vector(x), _Vector(i)
         pairs = zip(self.given, self.leaves, strict=True)
         args, options = unflatten(
-            self.treedef, [leaf if like is None else vector.next(like, np) for like, leaf in pairs]
+            self.treedef,
+            [y if like is None else vectors[like.is_whole].next(like, np) for like, y in pairs],
         )
         # NumPy is the library in which lists become arrays.
         leaves, layout = flatten(called_beside(np, self.f, *args, **options))
-        found = [_Like(y) if self._enters(y) else y for y in leaves]
+        leaves = [*map(joined, leaves)]
+        found = [Like(y) if self._enters(y) else y for y in leaves]
         firsts = self.found if len(self.found) == len(found) else found
-        # A result of SciPy's without a derivative at the first call is in the vector at none.
-        lacks = [hasattr(type(first), "__outside__") for first in firsts]
-        for y, lack in zip(found, lacks, strict=True):
-            if not (lack or isinstance(y, (_Like, *CONSTANT))):
+        for y, first in zip(found, firsts, strict=True):
+            if not (type(y) is Like or _is_constant(y) or _is_outside(first)):
                 raise NotDifferentiableError(
                     f"{name_of(self.f)} gives {describe(y)}, and computes with NumPy, so that "
                     f"only arrays and numbers come out of it: write what takes its result in one "
                     f"function with it, and call chainrules_scipy.by_numpy(function)"
                 )
-        ys = [y for y, lack in zip(leaves, lacks, strict=True) if self._enters(y) and not lack]
+        # A result that does not enter at the first call, as some of SciPy's, enters at none.
+        ys = [y for y, first in zip(leaves, firsts, strict=True) if type(first) is Like]
+        is_plain = type(x) is np.ndarray
+        if self.first is not None and not (self.is_recorded and is_plain):  # a compiler compares
+            now = [
+                y
+                for y, first in zip(found, firsts, strict=True)
+                if type(first) is Like or ((is_plain or place_of(y) > 1) and not _is_outside(first))
+            ]
+            # The classes of results may differ where SciPy's function is traced.
+            of = (lambda tree: tree) if is_plain else _keys
+            self._check_form(now, is_same=of(layout) == of(self.first[0]))
         return tuple(ys), layout, found
+
+    def _check_form(self, results: list[Any], *, is_same: bool) -> None:
+        """Check that the results have the form of those of the first call, which others know.
+
+        Raises
+        ------
+        RuleError
+            If they differ, since a vector would be split in other places than it was joined.
+        """
+        first, now = ([y for y in ys if type(y) is Like] for ys in (self.found, results))
+        if not is_same or len(now) != len(first) or not all(map(Like.holds, first, now)):
+            gives, gave = (", ".join(map(str, likes)) for likes in (now, first))
+            raise RuleError(
+                f"{name_of(self.f)} gives {gives} for these numbers, and gave {gave} for those "
+                f"that it was first called with: where a program is traced or mapped, as by jit "
+                f"and vmap, return the same parts, shapes and dtypes for all numbers, as "
+                f"solve_ivp does with t_eval="
+            )
 
     def _enters(self, y: Any) -> bool:
         """Return whether a result is in the vector: positions and masks are, unless recorded.
@@ -206,26 +260,32 @@ class _Program:
         An engine that traces would keep those of the numbers that it traced with.
         """
         is_array = isinstance(y, (np.ndarray, np.generic)) and y.dtype.kind in "biu"
-        return _kind(y) != "" or (is_array and not self.is_recorded)
+        return float_kind(y) != "" or (is_array and not self.is_recorded)
 
     def result(self, y: Any) -> Any:
         """Return the result of the function, with its floating-point parts from a vector."""
-        assert self.layout is not None
-        self.promised = self.found  # later calls of traced programs give the same
+        assert self.first is not None
+        layout, found = self.first
         vector, space = _Vector(y), namespace_of(type(y))
-        return unflatten(
-            self.layout, [vector.next(x, space) if type(x) is _Like else x for x in self.found]
-        )
+        return unflatten(layout, [vector.next(x, space) if type(x) is Like else x for x in found])
 
 
 @final
-class _Like:
+class Like:
     """Shape and dtype of a value in a vector."""
 
     def __init__(self, x: Any) -> None:
         self.shape: tuple[int, ...] = tuple(getattr(x, "shape", ()))
-        self.name = dtype_name(x)
+        self.dtype = dtype_name(x)
         self.place = place_of(x)
+        self.is_whole = self.place < 2
+
+    def holds(self, y: Like) -> bool:
+        """Return whether a value like y has this shape, and no wider kind of numbers."""
+        return self.shape == y.shape and self.place >= y.place
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
 
 
 @final
@@ -235,28 +295,45 @@ class _Vector:
     def __init__(self, x: Any) -> None:
         self.x, self.at = x, 0
 
-    def next(self, like: _Like, space: Any) -> Any:
+    def next(self, like: Like, space: Any) -> Any:
         """Return the next part, in the shape and dtype of ``like``."""
         x, at = self.x, self.at
         self.at += math.prod(like.shape)
         part = v.reshape(x[at : self.at], shape=like.shape) if like.shape else x[at]
-        if like.place < 3 and _kind(x) == "c":
+        if like.place < 3 and float_kind(x) == "c":
             part = v.real(part)
-        known = getattr(space, like.name, None)
+        known = getattr(space, like.dtype, None)
         return (
-            part if known is None or dtype_name(part) == like.name else v.astype(part, dtype=known)
+            part if known is None or dtype_name(part) == like.dtype else v.astype(part, dtype=known)
         )
+
+
+def _keys(layout: TreeDef) -> list[Any]:
+    """Return the keys of the dicts in a structure, at all levels."""
+    inner = [key for child in layout.children for key in _keys(child)]
+    return [*layout.keys, *inner] if layout.cls is dict else inner
+
+
+def _is_outside(y: Any) -> bool:
+    """Return whether a value is SciPy's, of a result's part that has no derivative."""
+    return hasattr(type(y), "__outside__")
 
 
 def _compared(x: Any) -> Any:
     """Return a value that is equal for results of the same form and, but for floats, bits."""
     if isinstance(x, (np.ndarray, np.generic)):
         return type(x), x.shape, x.dtype, x.tobytes()
-    return (x.shape, x.name) if type(x) is _Like else (type(x), x)
+    return (x.shape, x.dtype) if type(x) is Like else (type(x), x)
 
 
 def _moves(x: Any) -> bool:
-    return is_hosted(x) and _kind(x) != ""
+    return is_hosted(x) and (float_kind(x) != "" or (hasattr(x, "dtype") and place_of(x) < 2))
+
+
+def _is_constant(y: Any) -> bool:
+    """Return whether a result is no number that can be differentiated, and holds none."""
+    holds = isinstance(y, np.ndarray) and y.dtype.hasobject and any(map(float_kind, y.flat))
+    return isinstance(y, CONSTANT) and not holds
 
 
 def _class(x: Any) -> type:
@@ -277,7 +354,12 @@ def place_of(x: Any) -> int:
     return [*[kind in name for kind in ("bool", "int", "float", "complex")], True].index(True)
 
 
-def _kind(x: Any) -> str:
+def widened(x: Any) -> Any:
+    """Return an array with float32 in place of a floating dtype that NumPy lacks, as bfloat16."""
+    return x.astype(np.float32) if float_kind(x) and x.dtype.kind == "V" else x
+
+
+def float_kind(x: Any) -> str:
     """Return "f" for real and "c" for complex floating-point values, otherwise ""."""
     if not (hasattr(x, "dtype") or issubclass(_class(x), (float, complex))):
         return ""

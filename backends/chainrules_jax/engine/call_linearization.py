@@ -33,6 +33,7 @@ from chainrules_kit import (
     pushed_on_arrays,
     refused_half,
     wanted_in,
+    widened,
 )
 from chainrules_py import (
     NoRuleError,
@@ -459,7 +460,7 @@ class Program:
         """Run half of the rule on NumPy arrays, called back from a traced program."""
 
         def kernel(*arrays: Any) -> list[Any]:
-            xs = [x.astype(np.float32) if _is_narrow(x) else x for x in map(np.asarray, arrays)]
+            xs = [widened(np.asarray(x)) for x in arrays]
             found = half(unflatten(self.treedef, xs[: len(leaves)]), xs[len(leaves) :])
             return [array_like(t, a.shape, a.dtype) for t, a in zip(found, avals, strict=True)]
 

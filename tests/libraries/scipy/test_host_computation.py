@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import traceback
 import warnings
@@ -15,7 +16,13 @@ import scipy.linalg
 import scipy.stats
 
 import chainrules_scipy
-from chainrules_py import ChainRulesError, NoRuleError, NotDifferentiableError, export
+from chainrules_py import (
+    ChainRulesError,
+    NoRuleError,
+    NotDifferentiableError,
+    RuleError,
+    export,
+)
 from chainrules_scipy import by_numpy, integrate, optimize
 from chainrules_tape import grad, jvp
 from tests.libraries.scipy.samples.judge import samples
@@ -552,6 +559,271 @@ def test_what_cannot_be_tried_is_named_with_what_to_write():
 def test_whole_numbers_on_trial_do_not_round_what_comes_later():
     jax = pytest.importorskip("jax")
     importlib.import_module("chainrules_jax")
-    f = by_numpy(lambda x: np.array([0, 0]) if x < 1.0 else np.array([x, 2.5]))
-    with jax.enable_x64(True), pytest.raises(Exception, match=r"gives float64.*gave int64"):
-        jax.jit(f)(7.3).block_until_ready()
+    f = lambda end: by_numpy(lambda x: np.array([0, 0]) if x < end else np.array([x, 2.5]))
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(jax.jit(f(1.0))(7.3), [7.3, 2.5])
+        with pytest.raises(Exception, match=r"gives float64.*gave int64"):
+            jax.jit(f(1e3))(2e3).block_until_ready()
+
+
+IN_TENSORS: dict[str, Any] = {
+    "minimize": lambda o, xp, a: o.minimize(lambda x: xp.sum(xp.exp(x) - a * x), np.zeros(2)).x,
+    "arguments": lambda o, xp, a: (
+        o.minimize(lambda x, a: xp.sum(xp.exp(x) - a * x), np.zeros(2), args=(a,)).x
+    ),
+    "root": lambda o, xp, a: o.root(lambda x: xp.exp(x) - a, np.zeros(2), method="hybr").x,
+    "fsolve": lambda o, xp, a: o.fsolve(lambda x: xp.exp(x) - a, np.zeros(2)),
+    "brentq": lambda o, xp, a: o.brentq(lambda x: xp.exp(x) - a[0], -1.0, 3.0) + 0.0 * a,
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", IN_TENSORS)
+def test_searches_of_functions_of_tensors(name: str, library: str) -> None:
+    """Each finds log(a), whose slopes are 1 / a; where no value is known, the error says how."""
+    pytest.importorskip(library)
+    import scipy.optimize
+
+    xp: Any = importlib.import_module({"torch": "torch", "jax": "jax.numpy"}[library])
+    f, a = IN_TENSORS[name], np.array([1.5, 2.0])
+    traced: Any = importlib.import_module(library)
+    slope = traced.func.grad if library == "torch" else lambda f: traced.jit(traced.grad(f))
+    wanted = [2 / 1.5, 0.0] if name == "brentq" else 1 / a
+    for module in (scipy.optimize, optimize):  # SciPy's own names, and ours
+        found = _gradient(lambda a, m=module: xp.sum(f(m, xp, a)), a, library, False)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        with (
+            chainrules_scipy.install(),
+            pytest.raises(NotDifferentiableError, match=r"ops\.root\(f, x0\), minimize\(f, x0\)"),
+        ):
+            slope(lambda a, m=module: xp.sum(f(m, xp, a)))(xp.asarray(a))
+
+
+UNREAD: dict[str, Any] = {
+    "UnivariateSpline": lambda x: scipy.interpolate.UnivariateSpline(np.arange(5.0), x)(0.3),
+    "shapiro": lambda x: scipy.stats.shapiro(x).statistic,
+    "false_discovery_control": lambda x: scipy.stats.false_discovery_control(x),
+    "multivariate_normal": lambda x: scipy.stats.multivariate_normal(x[:2], np.eye(2)).logpdf(X),
+    "PchipInterpolator": lambda x: importlib.import_module(
+        "chainrules_scipy.interpolate"
+    ).PchipInterpolator(np.arange(5.0), x)(0.3),
+    "norm": lambda x: importlib.import_module("chainrules_scipy.stats").norm(x[0], 2.0).logpdf(X),
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", UNREAD)
+def test_what_numpy_cannot_read_is_said_with_a_line(name: str, library: str) -> None:
+    traced: Any = pytest.importorskip(library)
+    importlib.import_module(LIBRARIES[library])
+    xp: Any = importlib.import_module({"torch": "torch", "jax": "jax.numpy"}[library])
+    grad = traced.func.grad if library == "torch" else lambda f: traced.jit(traced.grad(f))
+    x = xp.asarray(np.array([0.02, 0.3, 0.1, 0.4, 0.5]))
+    with (
+        chainrules_scipy.install(),
+        pytest.raises(NotDifferentiableError, match=r"by_numpy\(function\)|derivative: write"),
+    ):
+        grad(lambda x: xp.sum(UNREAD[name](x)))(x)
+
+
+def _pair(x: Any) -> Any:
+    return np.array([np.sum(x**2), x[0] * x[1]])
+
+
+OBJECTS_OF: dict[str, Any] = {
+    "no axes": lambda x: np.array(x[0] * x[1]),
+    "one axis": _pair,
+    "two axes": lambda x: np.array([[np.sum(x), x[0]], [x[1] ** 2, 3.0]]),
+    "rows": lambda x: np.array([x, x**2]),
+    "a tuple": lambda x: (_pair(x), x**3, [np.array([x[1] ** 2])]),
+    "a dict": lambda x: {"a": _pair(x), "b": np.cos(x), "n": np.argmax(x)},
+}
+
+
+def _weighted(parts: Any, xp: Any) -> Any:
+    """Sum all numbers of a result, with other weights for each part."""
+    if isinstance(parts, (tuple, list, dict)):
+        parts = parts.values() if isinstance(parts, dict) else parts
+        return sum([(k + 1.5) * _weighted(y, xp) for k, y in enumerate(parts)])
+    y = xp.asarray(parts).reshape(-1)
+    return xp.sum(y * xp.asarray(np.cos(np.arange(float(y.shape[0])))))
+
+
+def _steps(f: Any, x: Any) -> Any:
+    return [(f(x + t) - f(x - t)) / 2e-6 for t in 1e-6 * np.eye(x.size)]
+
+
+@pytest.mark.parametrize("form", OBJECTS_OF)
+def test_arrays_of_traced_numbers_are_results_of_jax(form: str) -> None:
+    """They were constants: the derivative was 0."""
+    jax: Any = pytest.importorskip("jax")
+    importlib.import_module("chainrules_jax")
+    f, xs = OBJECTS_OF[form], np.array([[1.5, 0.7, 2.5], [0.3, 1.2, -0.4]])
+    wanted = [_steps(lambda x: _weighted(f(x), np), x) for x in xs]
+    of = lambda x: _weighted(by_numpy(f)(x), jax.numpy)
+    with jax.enable_x64(True):
+        a = jax.numpy.asarray(xs)
+        for slope in (jax.grad(of), jax.jit(jax.grad(of)), jax.jacfwd(of)):
+            np.testing.assert_allclose(slope(a[0]), wanted[0], rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(jax.vmap(jax.grad(of))(a), wanted, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("form", OBJECTS_OF)
+def test_arrays_of_traced_numbers_are_results_of_pytorch(form: str) -> None:
+    torch: Any = pytest.importorskip("torch")
+    importlib.import_module("chainrules_torch")
+    f, xs = OBJECTS_OF[form], np.array([[1.5, 0.7, 2.5], [0.3, 1.2, -0.4]])
+    wanted = [_steps(lambda x: _weighted(f(x), np), x) for x in xs]
+    of = lambda x: _weighted(by_numpy(f)(x), torch)
+    a = torch.tensor(xs)
+    compiled = torch.compile(of, backend="aot_eager")
+    for slope in (
+        torch.func.grad(of),
+        torch.func.jacfwd(of),
+        lambda x: torch.autograd.functional.jacobian(of, x),
+        lambda x: torch.autograd.functional.jacobian(compiled, x),
+    ):
+        np.testing.assert_allclose(slope(a[0]), wanted[0], rtol=1e-6, atol=1e-8)
+    found = torch.func.vmap(torch.func.grad(of))(a)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_objects_that_hold_numbers_are_refused(library: str) -> None:
+    pytest.importorskip(library)
+    importlib.import_module(LIBRARIES[library])
+    xp: Any = importlib.import_module({"torch": "torch", "jax": "jax.numpy"}[library])
+    f = by_numpy(lambda x: np.array([np.sum(x), x, "text"], dtype=object))
+    with pytest.raises(NotDifferentiableError, match="only arrays and numbers come out"):
+        f(xp.asarray(X))
+    assert by_numpy(lambda x: (x, np.array(["a", None])))(xp.asarray(X))[1][0] == "a"
+
+
+OF_OTHER_FORMS: dict[str, Any] = {
+    "shapes": lambda x: x[x > 0.6] ** 2,
+    "splits": lambda x: (x[x > 0.6] ** 2, x[x <= 0.6] ** 3),
+    "keys": lambda x: {"a": x**2, "b": x**3} if x[0] > 0.6 else {"b": x**3, "a": x**2},
+    "parts": lambda x: (x**2, None) if x[0] > 0.6 else (x**2, x[1]),
+    "axes": lambda x: x[:1] ** 2 if x[0] > 0.6 else x[0] ** 2,
+    "kinds": lambda x: np.array([2.0, x[0]]) if x[0] > 0.6 else np.emath.sqrt(x[:2] - 0.5),
+}
+
+
+@pytest.mark.parametrize("form", OF_OTHER_FORMS)
+def test_results_of_other_forms_than_those_traced_are_refused(form: str) -> None:
+    """A part of a cotangent went to another result, as for `solve_ivp` without t_eval."""
+    jax: Any = pytest.importorskip("jax")
+    importlib.import_module("chainrules_jax")
+    f, x = OF_OTHER_FORMS[form], np.array([0.2, 0.9, 0.5])
+    real = lambda y: y.real if np.iscomplexobj(y) else y
+    of = lambda x: sum(map(jax.numpy.sum, map(real, jax.tree.leaves(by_numpy(f)(x)))))
+    with jax.enable_x64(True):
+        for slope in (jax.grad(of), lambda x: jax.jvp(of, (x,), (x,))[1]):
+            with pytest.raises(Exception, match="same parts, shapes and dtypes"):
+                jax.block_until_ready(jax.jit(slope)(jax.numpy.asarray(x)))
+        if form != "kinds":  # of real numbers
+            plain = lambda x: sum([np.sum(y) for y in jax.tree.leaves(f(x))])
+            np.testing.assert_allclose(jax.grad(of)(jax.numpy.asarray(x)), _steps(plain, x), 1e-6)
+
+
+@pytest.mark.parametrize("form", ["shapes", "splits", "axes"])
+def test_results_of_other_forms_than_those_mapped_are_refused(form: str) -> None:
+    torch: Any = pytest.importorskip("torch")
+    importlib.import_module("chainrules_torch")
+    x = torch.tensor([[0.75, 0.3, 0.7], [0.2, 0.9, 0.5]], dtype=torch.float64)
+    with pytest.raises(RuleError, match="same parts, shapes and dtypes"):
+        torch.func.vmap(by_numpy(OF_OTHER_FORMS[form]))(x)
+
+
+def test_a_solution_at_times_of_its_own_is_refused_where_jax_compiles() -> None:
+    """The derivative was 0: it was that of a result of another length."""
+    jax: Any = pytest.importorskip("jax")
+    importlib.import_module("chainrules_jax")
+    scipy_integrate: Any = importlib.import_module("scipy.integrate")
+
+    def end(a: Any, **options: Any) -> Any:
+        rate = lambda t, y, a: -100.0 * a * y
+        given = {"args": (a,), "rtol": 1e-8, "atol": 1e-10, **options}
+        return scipy_integrate.solve_ivp(rate, (0.0, 1.0), [1.0], **given).y[0, -1]
+
+    with jax.enable_x64(True), chainrules_scipy.install():
+        slope = -100.0 * np.exp(-1.0)
+        np.testing.assert_allclose(jax.grad(end)(0.01), slope, rtol=1e-5)
+        with pytest.raises(Exception, match=r"solve_ivp gives.*t_eval="):
+            jax.block_until_ready(jax.jit(jax.grad(end))(0.01))
+        at_end = lambda a: end(a, t_eval=np.ones(1))
+        np.testing.assert_allclose(jax.jit(jax.grad(at_end))(0.01), slope, rtol=1e-5)
+
+
+def _selected(x: Any, i: Any, mask: Any, big: Any) -> Any:
+    return np.sum(x[i] ** 2) + np.sum(np.where(mask, x**3, 0.0)) + x[0] * np.float64(big % 1000)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_whole_numbers_and_masks_that_are_traced(library: str) -> None:
+    traced: Any = pytest.importorskip(library)
+    importlib.import_module(LIBRARIES[library])
+    xp: Any = importlib.import_module({"torch": "torch", "jax": "jax.numpy"}[library])
+    x, i, mask, big = np.array([1.0, 2.0]), np.array([0, 1, 1]), np.array([True, False]), 2**62 + 7
+    wanted = _steps(lambda x: _selected(x, i, mask, big), x)
+    scope = traced.enable_x64(True) if library == "jax" else contextlib.nullcontext()
+    with scope:
+        given = [xp.asarray(y) for y in (x, i, mask, np.array(big))]
+        f, lib = by_numpy(_selected), traced.func if library == "torch" else traced
+        assert np.allclose(lib.grad(f)(*given), wanted)
+        assert np.allclose(lib.vmap(lib.grad(f))(*[y[None] for y in given])[0], wanted)
+        if library == "jax":
+            assert np.allclose(traced.jit(traced.grad(f))(*given), wanted)
+            bent = traced.jit(traced.hessian(f))(*given)
+        else:
+            bent = lib.hessian(f)(*given)
+    assert np.allclose(bent, [[2.0 + 6.0 * 1.0, 0.0], [0.0, 4.0]])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_factorisation_with_pivots_is_traced(library: str) -> None:
+    traced: Any = pytest.importorskip(library)
+    importlib.import_module(LIBRARIES[library])
+    xp: Any = importlib.import_module({"torch": "torch", "jax": "jax.numpy"}[library])
+    a = np.array([[0.5, 2.0], [3.0, 1.0]])
+    f = lambda x, a: scipy.linalg.lu_solve(scipy.linalg.lu_factor(a * x[0]), x)
+    wanted = _steps(lambda x: np.sum(f(x, a)), X)
+    scope = traced.enable_x64(True) if library == "jax" else contextlib.nullcontext()
+    with scope, chainrules_scipy.install():
+        of = lambda x: xp.sum(f(x, xp.asarray(a)))
+        slope = traced.func.grad(of) if library == "torch" else traced.jit(traced.grad(of))
+        np.testing.assert_allclose(slope(xp.asarray(X)), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["sqrtm", "logm"])
+def test_functions_of_a_definite_matrix_are_real_under_jit(name: str) -> None:
+    jax: Any = pytest.importorskip("jax")
+    importlib.import_module("chainrules_jax")
+    a = np.array([[3.0, 1.0], [0.5, 2.0]]) @ np.array([[3.0, 0.5], [1.0, 2.0]])
+    f = lambda x: np.sum(getattr(scipy.linalg, name)(a * x))
+    with jax.enable_x64(True), chainrules_scipy.install():
+        of = lambda x: jax.numpy.sum(getattr(scipy.linalg, name)(a * x))
+        found = jax.jit(jax.grad(of))(2.0)
+    np.testing.assert_allclose(found, (f(2.0 + 1e-6) - f(2.0 - 1e-6)) / 2e-6, rtol=1e-6)
+
+
+def test_numbers_that_numpy_lacks_arrive_wider() -> None:
+    jax: Any = pytest.importorskip("jax")
+    importlib.import_module("chainrules_jax")
+    special: Any = importlib.import_module("scipy.special")
+    seen: list[Any] = []
+
+    @by_numpy
+    def f(x: Any) -> Any:
+        seen.append(x.dtype)
+        return np.sum(special.gammaln(x))
+
+    x = jax.numpy.asarray([0.5, 1.25], "bfloat16")
+    for slope in (jax.grad(f), jax.jit(jax.grad(f)), lambda x: jax.vmap(jax.grad(f))(x[None])[0]):
+        found = slope(x)
+        assert found.dtype == x.dtype
+        np.testing.assert_allclose(
+            found.astype(float), special.digamma(np.asarray(x, float)), rtol=1e-2
+        )
+    assert {*map(str, seen)} == {"float32"}
