@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError, primitive
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import (
     Tracer,
@@ -32,6 +32,7 @@ from chainrules_py.extend import (
     untraced,
     varies,
 )
+from chainrules_scipy.host_computation import values_of
 from chainrules_scipy.installation import (
     DATA,
     F,
@@ -40,6 +41,7 @@ from chainrules_scipy.installation import (
     joined_call,
     original,
     place,
+    place_constructor,
     public_module,
     taken_from,
 )
@@ -50,7 +52,7 @@ _OTHERS = frozenset("efgFG")
 def readable(x: Any) -> Any:
     """Return the values of an array, of any engine, for NumPy and SciPy to read."""
     x = untraced(x)
-    return x if type_info(type(x)).host is None else np.asarray(x)
+    return x if type_info(type(x)).host is None else values_of(x)
 
 
 def asked(x: Any) -> Any:
@@ -68,21 +70,10 @@ def truths(x: Any) -> Any:
     return own if kind_of(own) == "bool" else own != 0
 
 
-@primitive
-def as_method(*xs: Any, of: Any, name: str) -> Any:
-    """Compute a method of a SciPy object for plain numbers."""
-    return getattr(of, name)(*xs)
-
-
-as_method.opaque = True  # a program calls it as a whole
-
-
 def method_of(of: Any, name: str, *xs: Any) -> Any:
     """Call a method of a SciPy object on the values of arrays."""
-    xs = tuple(map(asked, xs))
-    return (
-        as_method(*xs, of=of, name=name) if any(map(is_asked_again, xs)) else getattr(of, name)(*xs)
-    )
+    method, xs = getattr(of, name), tuple(map(asked, xs))
+    return undifferentiated(method, *xs) if any(map(is_asked_again, xs)) else method(*xs)
 
 
 def plainly(x: Any, read: Callable[[Any], Any] = readable) -> Any:
@@ -357,9 +348,11 @@ def refused(module: Any, lines: Mapping[str, str]) -> None:
     for name, line in lines.items():
         native: Any = getattr(module, name, None)
         says = f"{module.__name__}.{name} has no derivative: {line}"
-        if native is not None:
-            advise(native.__init__ if inspect.isclass(native) else native, says)
-        if inspect.isroutine(native):
+        if inspect.isclass(native):
+            advise(native.__init__, says)
+            place_constructor(native, functools.partial(_refuse, says))
+        elif native is not None:
+            advise(native, says)
             place(native, functools.wraps(native)(functools.partial(_refuse, says)))
 
 
@@ -480,14 +473,9 @@ def constant(native: Callable[..., Any]) -> Callable[..., Any]:
 
     It returns indices, ranks, counts or booleans, which have no derivative, as `numpy.argsort`.
     """
-
-    @functools.wraps(native)
-    def function(*args: Any, **options: Any) -> Any:
-        return native(*map(readable, args), **{k: readable(x) for k, x in options.items()})
-
     return stands_for(
         native, says=f"Compute SciPy's `{native.__name__}`, which is constant but for jumps."
-    )(function)
+    )(functools.wraps(native)(functools.partial(undifferentiated, native)))
 
 
 _OF_LAPACK = {"e": np.dtype("f"), "g": np.dtype("d"), "G": np.dtype("D")}
@@ -544,8 +532,6 @@ def of_phase(V: Any, known: Any) -> Any:
 
 def complex_of(x: Any) -> Any:
     """Convert eigenvalues to complex numbers, as SciPy's are even if all are real."""
-    if kind_of(x) == "complex":
-        return x
     xp = namespace_of(type(x))
     return v.astype(x, dtype=xp.result_type(x.dtype, xp.complex64))
 

@@ -59,16 +59,6 @@ _SEVERAL: dict[str, Any] = {
     )
     for n in ("n", "2")
 }
-FUNCTIONS = operations(
-    scipy.fft,
-    arrays="x",
-    **_ONE,
-    **_SEVERAL,
-) | operations(
-    scipy.fft,
-    fftshift=lambda x, axes: _of.fftshift(array_of(x, floating=False), axes),
-    ifftshift=lambda x, axes: _of.ifftshift(array_of(x, floating=False), axes),
-)
 
 # ------------------------------------------------------------------- cosine and sine transforms
 
@@ -165,13 +155,19 @@ def _trigonometric(name: str) -> Any:
     return along_several if name[-1] == "n" else along_one
 
 
-FUNCTIONS |= operations(
+FUNCTIONS = operations(
     scipy.fft,
     arrays="x",
+    **_ONE,
+    **_SEVERAL,
     **{
         name: _trigonometric(name)
         for name in ("dct", "dctn", "idct", "idctn", "dst", "dstn", "idst", "idstn")
     },
+) | operations(
+    scipy.fft,
+    fftshift=lambda x, axes: _of.fftshift(array_of(x, floating=False), axes),
+    ifftshift=lambda x, axes: _of.ifftshift(array_of(x, floating=False), axes),
 )
 
 # ------------------------------------------------------------------------ fast Hankel transform

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
+
+import numpy as np
 
 from chainrules_kit import CONSTANT, called_by_numpy, is_hosted
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive
@@ -57,11 +60,17 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
         with in_our_words((args, options)):
             return function(*args, **options)
     if functions:
-        with suppress(Exception):  # NumPy or the other engine reject each other's values
+        # NumPy or the other engine reject each other's values, or warn of them.
+        with (
+            suppress(Exception),
+            warnings.catch_warnings(action="ignore", category=DeprecationWarning),
+        ):
             y = function(*args, **options)
             if not all([isinstance(x, CONSTANT) for x in flatten(y)[0]]):
                 return y
-    return called_by_numpy(function, args, options)
+    # NumPy cannot read whole numbers that are traced, nor do functions of tensors take its arrays.
+    with in_our_words((args, options), (TypeError, RuntimeError)):
+        return called_by_numpy(function, args, options)
 
 
 def _held(x: Any) -> bool:
@@ -72,13 +81,13 @@ def _held(x: Any) -> bool:
 
 
 @contextmanager
-def in_our_words(arguments: Any) -> Iterator[None]:
+def in_our_words(arguments: Any, kinds: Any = Exception) -> Iterator[None]:
     """Raise with what to write, if NumPy raised because of another engine's value."""
     try:
         yield
     except ChainRulesError:
         raise
-    except Exception as error:
+    except kinds as error:
         held = [closed(x) if callable(x) else x for x in inside(arguments)]
         hosted = next(filter(is_hosted, flatten(held)[0]), None)
         if hosted is None:
@@ -86,5 +95,12 @@ def in_our_words(arguments: Any) -> Iterator[None]:
         raise NotDifferentiableError(
             f"{describe(hosted)} is another engine's value, in what computes with NumPy: write all "
             f"that is computed of it there as one function, and call by_numpy(function), which is "
-            f"chainrules_scipy's"
+            f"chainrules_scipy's; for functions of tensors or of JAX's arrays, write "
+            f"chainrules_py.ops.root(f, x0), minimize(f, x0) or odeint(f, y0, t)"
         ) from error
+
+
+def values_of(x: Any) -> Any:
+    """Return the values of another engine's array, for NumPy to read."""
+    with in_our_words(x):
+        return np.asarray(x)

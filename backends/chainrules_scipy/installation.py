@@ -410,8 +410,11 @@ def install() -> Installed:
     """
     # First, because it imports scipy.special, after which ours is imported, which needs all of it.
     importlib.import_module("chainrules_scipy.implementations")
-    for theirs, ours in OURS.items():
-        if theirs in sys.modules:
+    # Again for the modules of SciPy that ours import.
+    while missing := [
+        ours for theirs, ours in OURS.items() if theirs in sys.modules and ours not in sys.modules
+    ]:
+        for ours in missing:
             importlib.import_module(ours)
     installed = Installed()
     with _lock:

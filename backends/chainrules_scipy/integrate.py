@@ -160,12 +160,9 @@ def quad(
     )
     if not (f.moves or varies((a, b, within))):  # as in a nested integral, for its value
         return answer("quad(...)", found if full_output else found[:2], _0=found[0])
-    if varies(within):  # the points of discontinuity move
-        pairs = itertools.pairwise([a, *within, b])
-        moving = sum([quad(f.f, *ends, (), 0, epsabs, epsrel, limit)[0] for ends in pairs])
-    else:
-        edges = {x for k in ("alist", "blist") for x in found[2][k][: found[2]["last"]].tolist()}
-        moving = _over_all(f, a, b, low, high, sorted(edges), within)
+    edges = {x for k in ("alist", "blist") for x in found[2][k][: found[2]["last"]].tolist()}
+    part = functools.partial(quad, epsabs=epsabs, epsrel=epsrel, limit=limit)
+    moving = _over_all(f, part, a, b, low, high, sorted(edges), within)
     moving = _agreeing("quad", found[0], moving, found[1])
     return answer("quad(...)", found if full_output else found[:2], _0=moving)
 
@@ -231,13 +228,6 @@ class _Integrand:
         return of_precision(_vanishing(self.f, x) if is_nothing else y, np.dtype(float))
 
 
-def _of_nothing(f: _Integrand, a: Any, b: Any) -> Any:
-    """Integrate from a limit to itself: the integral is 0, but has derivatives in both limits."""
-    if not varies((a, b)) or math.isinf(readable(a)):
-        return 0.0
-    return (b - a) * sum([weight * f.at(a + (b - a) * before) for before, _, weight in _GAUSS])
-
-
 def _parted(edges: list[Any], limit: Any, fixed: Any) -> tuple[list[float], list[Any]]:
     """Return distances from a limit, whose places move with it, and the places that stay.
 
@@ -268,15 +258,22 @@ def _parted(edges: list[Any], limit: Any, fixed: Any) -> tuple[list[float], list
 
 
 def _over_all(
-    f: _Integrand, a: Any, b: Any, low: float, high: float, places: Any, fixed: Any = ()
+    f: _Integrand, part: Any, a: Any, b: Any, low: float, high: float, places: Any, points: Any
 ) -> Any:
-    """Integrate over the intervals between places, of which those at the limits move with them."""
-    if low == high:
-        return _of_nothing(f, a, b)
+    """Integrate over the intervals between places, of which those at the limits move with them.
+
+    Where points of discontinuity move, ``part`` integrates from each of them to the next.
+    """
+    if varies(points):
+        return sum([part(f.f, *ends)[0] for ends in itertools.pairwise([a, *points, b])])
+    if low == high:  # the integral is 0, but has derivatives in both limits
+        if not varies((a, b)) or math.isinf(low):
+            return 0.0
+        return (b - a) * sum([weight * f.at(a + (b - a) * before) for before, _, weight in _GAUSS])
     total: Any = 0.0
     if math.isfinite(low) and math.isfinite(high):
         for limit in (a, b):
-            near, rest = _parted(places, limit, fixed)
+            near, rest = _parted(places, limit, points)
             places = [*rest[::-1], *[limit + away for away in near[::-1]]]
         for left, right in itertools.pairwise(places):
             length, at_end = right - left, left is places[0] or right is places[-1]
@@ -317,20 +314,20 @@ def quad_vec(
     low, high = float(readable(a)), float(readable(b))
     integrand = _Integrand(lambda x: joined(f(x, *args)))
     places = () if points is None else sorted(array_of(points), key=readable)
-    value, error, info = NATIVE.quad_vec(
-        integrand.seen, low, high, epsabs, epsrel, norm, cache_size, limit, 1,
-        list(map(readable, places)), quadrature, full_output=True,
+    run = functools.partial(
+        NATIVE.quad_vec, integrand.seen, low, high, epsabs, epsrel, norm, cache_size, limit, 1,
+        list(map(readable, places)), full_output=True,
     )  # fmt: skip
+    value, error, info = run(quadrature=quadrature)
+    if quadrature == "trapezoid":  # whose intervals are thousands
+        info = run()[2]
     edges = {*info.intervals.reshape(-1).tolist()}
     if math.isinf(low) and math.isinf(high):  # SciPy's intervals are in [-1, 1] then
         edges = {0.0, 1.0, *map(abs, edges)}
     sign, ends = (-1.0, (b, a, high, low)) if low > high else (1.0, (a, b, low, high))
-    if varies(places):  # the points of discontinuity move
-        bounds = [ends[0], *(p for p in places if ends[2] < readable(p) < ends[3]), ends[1]]
-        part: Any = functools.partial(quad_vec, f, epsabs=epsabs, epsrel=epsrel, args=args)
-        moving = sum([part(*pair)[0] for pair in itertools.pairwise(bounds)])
-    else:
-        moving = _over_all(integrand, *ends, sorted(edges), places)
+    within = [p for p in places if ends[2] < readable(p) < ends[3]]
+    part = functools.partial(quad_vec, epsabs=epsabs, epsrel=epsrel)
+    moving = _over_all(integrand, part, *ends, sorted(edges), within)
     return answer(
         "quad_vec(...)", (value, error), _0=_agreeing("quad_vec", value, sign * moving, error)
     )
@@ -695,21 +692,31 @@ def solve_ivp(
         """Return the state at any time."""
         t = array_of(t)
         flat = v.reshape(t, shape=(-1,))
+        steps = 0 < nested(flat) <= 4  # the orders to which `_step` is exact
+        known = readable(flat) if steps else flat
         order = np.argsort(readable(flat) * np.sign(readable(end) - readable(start)))
-        y = v.take(states(v.take(flat, order, axis=0)), np.argsort(order), axis=1)
+        y = v.take(states(v.take(known, order, axis=0)), np.argsort(order), axis=1)
+        if steps:
+            begun = v.matrix_transpose(_varying(y, turned, args, flat))
+            pairs = zip(begun, known, flat - known, strict=True)
+            y = v.stack(*[_step(turned, *each, args) for each in pairs], axis=1)
         return y if t.ndim else y[:, 0]
 
-    def when(event: Any, near: float) -> Any:
-        """Return the time near a given one at which an event is 0."""
-        g: Any = lambda s: v.reshape(array_of(event(s, at(s), *args)), shape=())
-        s = array_of(near)
+    def when(event: Any, near: Any) -> Any:
+        """Return the times near given ones at which an event is 0."""
+
+        def g(s: Any) -> Any:
+            pairs = zip(s, v.matrix_transpose(at(s)), strict=True)
+            return v.stack(*[v.reshape(array_of(event(*p, *args)), shape=()) for p in pairs])
+
+        s = near
         for _ in range(nested(g(s)).bit_length()):  # Newton steps from the solution
-            value, slope = default_engine().jvp(g, (s,), (np.ones(()),))
+            value, slope = default_engine().jvp(g, (s,), (np.ones(len(near)),))
             s = s - value / slope
         return s
 
     t_events = [
-        anchored(ts, v.stack(*[when(e, float(s)) for s in ts])) if len(ts) else np.zeros(0)
+        anchored(ts, when(e, ts)) if len(ts) else np.zeros(0)
         for e, ts in zip(asked_for, plain.t_events or [], strict=True)
     ]
     if plain.status == 1:

@@ -612,6 +612,8 @@ _KROGH = "write KroghInterpolator(x, y), which is the same polynomial"
 _SPLINE = "write make_interp_spline(x, y), which has derivatives in values and places"
 _FIT = "write BSpline(t, np.linalg.lstsq(BSpline(t, np.eye(len(t) - k - 1), k)(x), y)[0], k)"
 _GRID = "write RegularGridInterpolator((x, y), z, method='cubic'), which has derivatives in both"
+_SMOOTH = "write RBFInterpolator(np.stack([x, y], -1), z, smoothing=s), which has derivatives"
+_SURFACE = "write BSpline(tx, BSpline(ty, c.reshape(len(tx) - kx - 1, -1).T, ky)(y), kx)(x), with "
 refused(
     native,
     {
@@ -630,13 +632,18 @@ refused(
         "splder": "write BSpline(t, c, k).derivative()(x)",
         "splantider": "write BSpline(t, c, k).antiderivative()(x)",
         "RectBivariateSpline": _GRID,
-        "SmoothBivariateSpline": _GRID,
-        "LSQBivariateSpline": _GRID,
+        "SmoothBivariateSpline": _SMOOTH,
+        "LSQBivariateSpline": _SMOOTH,
+        "bisplrep": _SMOOTH,
+        "bisplev": f"{_SURFACE}tx, ty, c, kx, ky = tck",
+        "AAA": _SPLINE,
+        "FloaterHormannInterpolator": _SPLINE,
         "NdBSpline": _GRID,
         "BPoly": "write PPoly(c, x) of the coefficients of powers, the highest first",
         "NdPPoly": "write PPoly(c, x)(xp) along one axis, and then along the next",
     },
 )
+advise(native.BivariateSpline.ev, f"{_SURFACE}(tx, ty, c), (kx, ky) = S.tck, S.degrees")
 
 instead_of(
     private("_validate_inputs"),

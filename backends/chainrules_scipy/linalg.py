@@ -621,7 +621,6 @@ def norm(
     return extend.products_composites.norm(a, ord, static(axis), keepdims)
 
 
-_SYLVESTER, _LYAPUNOV = native.solve_sylvester, native.solve_continuous_lyapunov
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *(
@@ -655,7 +654,9 @@ FOLLOWED |= (
         expm=lambda A: v.expm(_matrix(A)),
         logm=lambda A, disp: _with_error(v.logm(A), disp, native.logm, A),
         sqrtm=lambda A, disp: _with_error(v.sqrtm(of_lapack(A)), disp, native.sqrtm, A),
-        solve_sylvester=lambda a, b, q: _as_scipy(_SYLVESTER, v.solve_sylvester(a, b, q), a, b, q),
+        solve_sylvester=lambda a, b, q: _as_scipy(
+            native.solve_sylvester, v.solve_sylvester(a, b, q), a, b, q
+        ),
     )
     | operations(
         native,
@@ -891,7 +892,7 @@ def _as_scipy(theirs: Any, found: Any, *operands: Any) -> Any:
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Solve ``a @ x + x @ a.conj().T == q``."""
     q = array_of(q)
-    return _as_scipy(_LYAPUNOV, v.solve_sylvester(a, adjoint(a), q), a, q)
+    return _as_scipy(native.solve_continuous_lyapunov, v.solve_sylvester(a, adjoint(a), q), a, q)
 
 
 def _riccati(

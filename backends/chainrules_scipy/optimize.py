@@ -20,7 +20,7 @@ import scipy.optimize as native
 from chainrules_kit import is_hosted
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import advise, default_engine, namespace_of, varies
+from chainrules_py.extend import advise, closed, default_engine, flatten, namespace_of, varies
 from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
     array_of,
@@ -34,6 +34,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     reject,
     stands_for,
 )
+from chainrules_scipy.host_computation import in_our_words
 from chainrules_scipy.installation import is_traced
 from chainrules_scipy.result_checks import answer
 from chainrules_scipy.source_copies import follow_all
@@ -76,8 +77,9 @@ def settled(operation: Any, f: Any, x: Any, size: float) -> Any:
     start = 0.0 * x + (size * np.cos(np.arange(np.size(x))).reshape(np.shape(x))).tolist()
     y = f(x)
     if is_hosted(y):
-        x = namespace_of(type(y)).asarray(x)
-        f(0.0 * y + x)  # raises here, and not in the pull, if f computes with NumPy
+        x, start = map(namespace_of(type(y)).asarray, (x, start))
+        with in_our_words(y):
+            f(0.0 * y + x)  # raises here, and not in the pull, if f computes with NumPy
     return operation(f, start, solver=lambda *_: x, tol=NEAR)
 
 
@@ -123,6 +125,9 @@ class Search:
         local = self.given.get("minimizer_kwargs") or {}
         f, further = self.given[of], as_tuple(theirs, self.given.pop("args", local.get("args", ())))
         self.limits = self.given.get("bounds", local.get("bounds"))
+        self.held = flatten((closed(f), further))[0]
+        if hosted := [x for x in self.held if is_hosted(x)]:
+            f = of_library(namespace_of(type(hosted[0])), f)
         for name, x in self.given.items():  # what starts and ends a search does not move its end
             if name in _SLOPES and callable(x):
                 self.given[name] = of_values(x, further)
@@ -147,7 +152,8 @@ class Search:
 
     def run(self) -> Any:
         """Return SciPy's result."""
-        return self.theirs(*self.bound.args, **self.bound.kwargs)
+        with in_our_words(self.held):
+            return self.theirs(*self.bound.args, **self.bound.kwargs)
 
 
 def _read(x: Any) -> Any:
@@ -156,6 +162,13 @@ def _read(x: Any) -> Any:
         native.Bounds(**{name: readable(each) for name, each in vars(x).items()})
         if isinstance(x, native.Bounds)
         else readable(x)
+    )
+
+
+def of_library(space: Any, f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that takes SciPy's numbers as arrays of a library."""
+    return lambda x, *args: f(
+        space.asarray(np.array(x)) if isinstance(x, (float, np.ndarray)) else x, *args
     )
 
 
@@ -182,17 +195,15 @@ def _place(found: Any) -> Any:
 
 def _with(found: Any, x: Any, name: str) -> Any:
     """Return SciPy's result with the differentiated solution."""
-    if isinstance(found, native.RootResults):
-        report = copy.copy(found)
-        report["root"] = x
-        return report
     if isinstance(found, tuple):
         return (x, *[_with(part, x, f"{name}[{i + 1}]") for i, part in enumerate(found[1:])])
     if not isinstance(found, dict):
         return found
     # The functions are 0 for all arguments.
-    report = answer(name, found, x=x, **{k: found[k] for k in ("fun", "fvec") if k in found})
-    return native.OptimizeResult({k: y for k, y in report.items() if k in found})
+    known = {k: found[k] for k in ("fun", "fvec") if k in found}
+    made, report = copy.copy(found), answer(name, found, x=x, root=x, **known)
+    made.update({k: y for k, y in report.items() if k in found})
+    return made
 
 
 def _finder(name: str) -> Callable[..., Any]:
@@ -292,13 +303,11 @@ def _part(c: Any) -> tuple[Any, Any, Any]:
     return (lambda x: v.matmul(array_of(c.A), x)) if hasattr(c, "A") else c.fun, c.lb, c.ub
 
 
-def ends(bounds: Any, x: Any) -> tuple[Any, Any]:
-    """Return the lower and the upper bounds of the numbers x."""
+def ends(bounds: Any) -> tuple[Any, Any]:
+    """Return the lower and the upper bounds of numbers."""
     if hasattr(bounds, "lb"):
         return array_of(bounds.lb), array_of(bounds.ub)
     pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
-    if len(pairs) != np.size(x):
-        reject(f"{len(pairs)} bounds for {np.size(x)} numbers", ValueError)
     low, high = zip(*pairs, strict=True)
     return v.stack(*map(array_of, low)), v.stack(*map(array_of, high))
 
@@ -390,7 +399,7 @@ def minimize(*args: Any, **options: Any) -> Any:
     bounds, constraints = call.limits, given.get("constraints", ())
     given["tol"] = 1e-10 if given.get("tol") is None else given["tol"]
     if bounds is not None or constraints not in ((), []):
-        held = Constraints(constraints, None if bounds is None else ends(bounds, given["x0"]))
+        held = Constraints(constraints, None if bounds is None else ends(bounds))
         given |= {
             "constraints": held.plain(),
             "bounds": held.bounds and list(zip(*map(readable, held.bounds), strict=True)),
@@ -403,10 +412,14 @@ def minimize(*args: Any, **options: Any) -> Any:
 
 
 def _slopes(f: Any, x: Any, found: Any) -> dict[str, Any]:
-    """Return the fields of a result that are the gradient at a solution that is differentiated."""
+    """Return the fields of a result that are the gradient at a solution that is differentiated.
+
+    Where f computes with another library, they have no derivative.
+    """
     # ``jac`` of trust-constr is a list, with those of its constraints.
     arrays = [k for k in ("jac", "grad") if isinstance(found.get(k), np.ndarray)]
-    fields = [k for k in arrays if found[k].shape == np.shape(readable(x)) and varies(x)]
+    moving = varies(x) and not is_hosted(x)
+    fields = [k for k in arrays if moving and found[k].shape == np.shape(readable(x))]
     return {k: anchored(found[k], default_engine().grad(f)(x)) for k in fields}
 
 
@@ -613,7 +626,7 @@ def _search(name: str) -> Callable[..., Any]:
         local.pop("args", None)
         found = call.run()
         around = np.array(near := _place(found), float)  # a copy: searches go on writing to theirs
-        within = None if call.limits is None else Constraints((), ends(call.limits, around))
+        within = None if call.limits is None else Constraints((), ends(call.limits))
         x = anchored(near, located(call.value, around, within, True, size=call.size))
         if isinstance(found, native.OptimizeResult):
             return answer(f"{name}(...)", found, x=x, fun=anchored(found.fun, call.value(x)))
@@ -706,7 +719,7 @@ def linprog(
     above, limits, equal, sums = given
     bounds = (0, None) if bounds is None else bounds
     single = len(bounds) == 2 and all(np.ndim(e) == 0 for e in bounds)
-    low, high = ends([bounds] * c.shape[0] if single else bounds, c)
+    low, high = ends([bounds] * c.shape[0] if single else bounds)
     plain = [*map(readable, given), list(zip(readable(low), readable(high), strict=True))]
     found = NATIVE.linprog(readable(c), *plain, method, callback, options)
     if found.x is None:

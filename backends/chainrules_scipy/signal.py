@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import math
 import operator
@@ -284,12 +283,6 @@ _OF_STATES: dict[str, Any] = {
 }
 
 
-class _Copying:
-    """The module ``copy`` for systems: a copy of a system shares its traced values."""
-
-    deepcopy = staticmethod(copy.copy)
-
-
 _CONVERSIONS = {"TransferFunction": "to_tf", "ZerosPolesGain": "to_zpk", "StateSpace": "to_ss"}
 _BINARY = ("__add__", "__sub__", "__mul__", "__truediv__", "__radd__", "__rsub__", "__rmul__")
 for _cls in (native.lti, native.dlti):
@@ -304,7 +297,6 @@ for _name in _CONVERSIONS:
     FOLLOWED[_name] = follow_class(
         getattr(native, _name),
         *(_BINARY if _name == "StateSpace" else ()),
-        copy=_Copying,
         __new__=_system,
         **_OWN.get(_name, {}),
     )
@@ -628,7 +620,8 @@ refused(
     dict.fromkeys(
         ("cspline2d", "qspline2d", "spline_filter", "symiirorder1", "symiirorder2"),
         "write scipy.ndimage.spline_filter, or lfilter",
-    ),
+    )
+    | {"band_stop_obj": "buttord minimises it: write buttord(wp, ws, gpass, gstop)"},
 )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from chainrules_py import ops as v
 from chainrules_py import register_structure
-from chainrules_py.extend import Tracer, advise, closed, shortcuts, untraced
+from chainrules_py.extend import Tracer, advise, closed, shortcuts
 from chainrules_scipy._private import helper_name, is_numpy
 from chainrules_scipy.composites_and_operand_conversions import (
     array_of,
@@ -130,35 +130,6 @@ def _masked(x: Any) -> Any:
     return np.ma.masked_invalid(x)
 
 
-def _divided(x: Any, y: Any, /, out: Any = None, where: Any = True) -> Any:
-    """Divide where a condition holds; elsewhere return the elements of ``out``."""
-    return (
-        np.divide(x, y, out=out, where=where)
-        if next(traced((x, y, out)), None) is None
-        else x / y
-        if out is None
-        else np.where(where, x / np.where(where, y, 1.0), out)
-    )
-
-
-class _Joined:
-    """``np.r_`` and ``np.c_`` of arrays and ranges, which may be traced."""
-
-    def __init__(self, native: Any, columns: bool) -> None:
-        self.native, self.columns = native, columns
-
-    def __getitem__(self, parts: Any) -> Any:
-        parts = parts if isinstance(parts, tuple) else (parts,)
-        if next(traced(parts), None) is None:
-            return self.native[parts]
-        found = [
-            self.native[x] if isinstance(x, slice) else np.atleast_1d(_asarray(x)) for x in parts
-        ]
-        if self.columns:
-            found = [x if x.ndim > 1 else x[:, None] for x in found]
-        return np.concatenate(found, axis=-1 if self.columns else 0)
-
-
 class _At:
     """The index at which an array is written to, as in array_api_extra."""
 
@@ -234,10 +205,6 @@ def _number(cls: Any, read: Callable[[Any], Any]) -> _Class:
 FLOAT64 = _number(np.float64, array_of)
 
 
-def _is_scalar(x: Any) -> bool:
-    return bool(np.isscalar(untraced(x)))
-
-
 _PYTHONS = {
     cls.__name__: _number(cls, lambda x: v.reshape(array_of(x), shape=()))
     for cls in (float, complex)
@@ -248,9 +215,8 @@ _WINDOWS: Any = np.lib.stride_tricks.sliding_window_view
 # Replacements in copies for functions of NumPy, and for public ones of SciPy.
 INSTEAD: dict[Any, Any] = {
     np.ndarray: _Class(
-        lambda x: isinstance(x, np.ndarray) or (isinstance(x, Tracer) and not _is_scalar(x))
+        lambda x: isinstance(x, np.ndarray) or (isinstance(x, Tracer) and not np.isscalar(x))
     ),
-    np.isscalar: _is_scalar,
     np.lexsort: lambda keys, axis=-1: np.lexsort(plainly(keys), axis),
     np.array: _array,
     np.asarray: _asarray,
@@ -275,7 +241,6 @@ INSTEAD: dict[Any, Any] = {
     np.pad: lambda x, *widths, **how: np.pad(  # a plain image takes a traced value around it
         x if next(traced(how), None) is None else x + _made(np.zeros)((), x.dtype), *widths, **how
     ),
-    np.divide: _divided,
     np.ma.masked_invalid: _masked,
     np.full: _full,
     np.clip: lambda x, /, min=None, max=None, **_: np.clip(x, min, max),  # noqa: A006 - their names
@@ -283,8 +248,6 @@ INSTEAD: dict[Any, Any] = {
     np.extract: lambda where, x: x[np.asarray(where, bool)],
     np.place: lambda x, where, y: x.__setitem__(np.asarray(where, bool), y),
     np.astype: lambda x, dtype, **_: x.astype(dtype),
-    np.r_: _Joined(np.r_, columns=False),
-    np.c_: _Joined(np.c_, columns=True),
 } | {
     f: lambda *xs, f=f, g=g: (f if next(traced(xs), None) is None else g)(*xs)
     for name, f in (*vars(cmath).items(), *vars(math).items())
@@ -593,13 +556,10 @@ def numpy_with(**instead: Any) -> Any:
     return made
 
 
-_numpy: Any = np
-
-
 @functools.cache
 def _module(module: Any) -> Any:
     if is_numpy(module):
-        return _module(_numpy)
+        return _module(np)
     is_copied = module in (cmath, math) or module.__name__.split(".")[0] in ("numpy", "scipy")
     return _Module(module) if is_copied else module
 

@@ -237,19 +237,20 @@ def _by_values(operation: Primitive[..., Any], place: int) -> Partial:
 
 def _state(operation: Any, slopes: Any, complex: str | None) -> None:
     """State slopes by results and operands; integers without a slope have no derivative."""
-    refusals = [_by_values(operation, k) for k in range(len(slopes))]
+    without_slope = [_by_values(operation, k) for k in range(len(slopes))]
 
     def maps(*xs: Any) -> Any:
         if complex is None and "complex" in map(kind_of, xs):
             reject(f"scipy.special.{operation.__name__} is differentiated at real operands alone")
         y, at = operation(*xs), tuple(map(_counted, xs))
-        found: list[Any] = []
-        for x, slope, refusal in zip(xs, slopes, refusals, strict=True):
-            is_fixed = slope in (None, flat) and kind_of(x) in ("int", "bool")
-            found.append(
-                NoTangent() if is_fixed else LinearMap(_push, _pull, slope or refusal, y, at)
-            )
-        return y, tuple(found)
+        return y, tuple(
+            [
+                NoTangent()
+                if slope in (None, flat) and kind_of(x) in ("int", "bool")
+                else LinearMap(_push, _pull, slope or by_values, y, at)
+                for x, slope, by_values in zip(xs, slopes, without_slope, strict=True)
+            ]
+        )
 
     rule(operation, batched="broadcast")(of_operands(operation, maps))
 
@@ -263,8 +264,9 @@ def _pull(y_bar: Any, slope: Partial, y: Any, xs: Any) -> Any:
     parts = slope(y, *xs)
     if not isinstance(parts, tuple):
         return v.strong_multiply(y_bar, v.conj(parts))
-    given = [(y_bar[k], p) for k, p in enumerate(parts)]
-    given = [v.strong_multiply(t, v.conj(p)) for t, p in given if not is_zero(t)]
+    given = [
+        v.strong_multiply(y_bar[k], v.conj(p)) for k, p in enumerate(parts) if not is_zero(y_bar[k])
+    ]
     return sum(given[1:], given[0]) if given else ZeroTangent()
 
 

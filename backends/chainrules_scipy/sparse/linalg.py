@@ -36,6 +36,7 @@ from chainrules_scipy.installation import is_traced, place, place_constructor, p
 from chainrules_scipy.result_checks import answer
 from chainrules_scipy.sparse.patterns_and_products import sparse_solve
 from chainrules_scipy.sparse.traced_sparse import TracedSparse, moved, traced_of
+from chainrules_scipy.sparse_operators import SPARSE
 
 # SciPy's functions as of now: ours may replace them later, and would call themselves.
 NATIVE: Any = types.SimpleNamespace(**vars(native))
@@ -79,8 +80,12 @@ def _solution(a: Any, b: Any, shift: Any = 0.0) -> Any:
 
 
 @functools.partial(place, native.spsolve)
-def spsolve(A: Any, b: Any, *_: Any, **__: Any) -> Any:
+def spsolve(A: Any, b: Any, *args: Any, **options: Any) -> Any:
     """Solve A x = b, by a sparse LU factorization that derivatives share."""
+    if isinstance(b, (TracedSparse, SPARSE)):
+        if not is_traced((A, b)):
+            return NATIVE.spsolve(A, b, *args, **options)
+        reject("spsolve with a sparse right side has no derivative: write spsolve(A, b.toarray())")
     b = array_of(b)
     b = v.reshape(b, shape=(b.shape[0],)) if b.ndim == 2 and b.shape[1] == 1 else b
     if not (isinstance(A, TracedSparse) or sparse.issparse(A)):
@@ -89,10 +94,8 @@ def spsolve(A: Any, b: Any, *_: Any, **__: Any) -> Any:
     if a.shape[0] != a.shape[1] or b.shape[0] != a.shape[0]:
         reject(f"spsolve of arrays of shapes {a.shape} and {b.shape}", ValueError)
     data = array_of(a.elements)
-    if data.dtype != b.dtype:
-        dtype = np.result_type(data.dtype, b.dtype)  # as SciPy
-        data, b = of_precision(data, dtype), of_precision(b, dtype)
-    return sparse_solve(data, b, pattern=a.pattern)
+    dtype = np.result_type(data.dtype, b.dtype)  # as SciPy
+    return sparse_solve(of_precision(data, dtype), of_precision(b, dtype), pattern=a.pattern)
 
 
 def _least_squares(A: Any, b: Any, damp: float = 0.0, *_: Any, x0: Any = None, **__: Any) -> Any:

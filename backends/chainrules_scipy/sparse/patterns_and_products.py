@@ -10,7 +10,14 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from chainrules_py import Array, LinearMap, bilinear_rule, primitive, rule
+from chainrules_py import (
+    Array,
+    LinearMap,
+    NotDifferentiableError,
+    bilinear_rule,
+    primitive,
+    rule,
+)
 from chainrules_py import ops as v
 from chainrules_py.extend import static_types
 from chainrules_py.ops import conj
@@ -127,7 +134,14 @@ class Pattern:
             known, factors = pattern.factored or (None, None)
             if known is not None and known.dtype == data.dtype and np.array_equal(known, data):
                 return _solve(factors, b, trans)
-        factors = splu(self.operator(data).tocsc(copy=True))  # SciPy sorts its indices in place
+        try:  # of a copy, as SciPy sorts its indices in place
+            factors = splu(self.operator(data).tocsc(copy=True))
+        except RuntimeError as error:
+            raise NotDifferentiableError(
+                f"a sparse matrix of shape {self.shape} is singular, and its systems have no "
+                f"solution, or many, of which none has a derivative: write lsqr(A, b)[0] for the "
+                f"shortest one, which has"
+            ) from error
         self.factored = data.copy(), factors  # a copy, as the caller may write to data
         return _solve(factors, b, "N")
 

@@ -158,9 +158,9 @@ class TracedSparse(TracedElements):
     conjugate = conj
 
     def power(self, n: Any, dtype: Any = None) -> TracedSparse:
-        """Raise each element to a power, which must be greater than 0."""
-        if np.any(np.asarray(n) <= 0):
-            self.refuse("a power that is not greater than 0")
+        """Raise each stored element to a power, which must not be 0."""
+        if not np.all(n):
+            self.refuse("the power 0, which is np.ones(A.shape) in SciPy")
         return _of_elements(self, lambda x: x**n)
 
     def __pow__(self, n: Any) -> TracedSparse:
@@ -435,10 +435,11 @@ class Places:
                     "A.toarray()[rows, columns], or csr_array for csr_matrix"
                 )
             return _chosen(data, y)
-        if y.ndim == 1:
+        if y.ndim != 2:
             reject(
-                "a row or column, as a sparse array of one axis, has no derivative here: write "
-                "A[[0]] or A[:, [0]] for A[0] or A[:, 0], or A.toarray()[0]"
+                f"a sparse array of shape {y.shape}, with one axis or more than two, has no "
+                f"derivative here: write A[[0]] or A[:, [0]] for A[0] or A[:, 0], or "
+                f"A.toarray()[0], and coo_array((d, (0 * i, i))) for coo_array((d, (i,)))"
             )
         return TracedSparse(_chosen(data, _numbers(y)), pattern_of(y), self.drops)
 
@@ -518,9 +519,6 @@ def _is_number(x: Any) -> bool:
     return type_info(cls).is_number or (type_info(cls).is_array and x.ndim == 0)
 
 
-_issparse = sparse.issparse
-
-
 def with_data(x: Any, data: Any) -> Any:
     """Build a sparse array with the pattern of another and new elements, which may be traced.
 
@@ -586,7 +584,8 @@ def _constructor(cls: Any, format: str) -> Callable[..., Any]:
     def function(given: Any, *args: Any, **options: Any) -> Any:
         options.pop("dtype", None)
         data, *where = given if isinstance(given, tuple) else (given,)
-        if len(where) != 1 or format not in STORED:  # an array, or parts
+        # An array, parts, or places that are not rows and columns.
+        if len(where) != 1 or format not in STORED or len(where[0]) != 2:
             return moved(lambda x: cls((x, *where) if where else x, *args, **options), data)
         rows, columns = map(np.asarray, where[0])
         y = cls((np.ones(len(rows)), (rows, columns)), *args, **options)
@@ -653,13 +652,12 @@ _kron = sparse.kron
 
 
 def _is_sparse(x: Any) -> bool:
-    return isinstance(x, TracedSparse) or _issparse(x)
+    return isinstance(x, (TracedSparse, SPARSE))
 
 
 for _function in (kron, kronsum):
     _theirs: Any = getattr(sparse, _function.__name__)
-    place(_theirs, described(_function, _theirs))
-    MAKING[_function.__name__] = _function
+    MAKING[_function.__name__] = place(_theirs, described(_function, _theirs))
 place(sparse.issparse, functools.wraps(sparse.issparse)(_is_sparse), home="scipy.sparse")
 place(
     sparse.isspmatrix,
@@ -674,6 +672,32 @@ refused(
         "find": "write A.tocoo(), its data, row and col",
         "permute_dims": "write A.T",
         "swapaxes": "write A.T",
+    },
+)
+refused(
+    sparse.csgraph,
+    dict.fromkeys(
+        (
+            *("breadth_first_order", "connected_components", "depth_first_order", "maximum_flow"),
+            *("maximum_bipartite_matching", "min_weight_full_bipartite_matching"),
+            *("reverse_cuthill_mckee", "structural_rank"),
+        ),
+        "its result jumps: call it with ignore_derivatives(A)",
+    )
+    | dict.fromkeys(
+        ("bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path", "yen"),
+        "call it with ignore_derivatives(A) and return_predecessors=True, and add up A[i, j] along "
+        "a path",
+    )
+    | dict.fromkeys(
+        ("breadth_first_tree", "depth_first_tree", "minimum_spanning_tree"),
+        "call it with ignore_derivatives(A), and write A[t.row, t.col], with t = tree.tocoo()",
+    )
+    | {
+        "laplacian": "write scipy.sparse.diags(A.sum(axis=0)) - A",
+        "csgraph_from_dense": "write scipy.sparse.csr_array(A)",
+        "csgraph_to_dense": "write A.toarray()",
+        "csgraph_to_masked": "write A.toarray()",
     },
 )
 

@@ -158,9 +158,10 @@ for _name, _method in itertools.product(
     if hasattr(_new, _method):
         advise(
             getattr(_new, _method),
-            "SciPy's random variables take plain numbers: write stats.norm(loc, scale) for "
-            "stats.Normal(mu=loc, sigma=scale), and others alike, which have derivatives after "
-            "chainrules_scipy.install()",
+            "write stats.norm(loc, scale) for stats.Normal(mu=loc, sigma=scale), and others "
+            "alike, which have derivatives after chainrules_scipy.install(); and "
+            "pdf(x) / (cdf(b) - cdf(a)) for truncate, w * pdf(x) for a part of a mixture, "
+            "pdf(x / c) / c for c * X",
         )
 
 

@@ -26,6 +26,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     constant,
     in_kind_of,
     readable,
+    refused,
     reject,
     stands_for,
 )
@@ -396,3 +397,13 @@ gaussian_kde = follow_class(
     _get_output_dtype=lambda *_: (None, None),
 )
 advise(native.gaussian_kde.__init__, taken_from(native.gaussian_kde))
+refused(
+    native,
+    {
+        "false_discovery_control": "write np.clip(np.minimum.accumulate((q * len(q) / "
+        "np.arange(1, len(q) + 1))[::-1]), 0, 1)[::-1], with q = np.sort(ps)",
+        "siegelslopes": "write np.median(np.stack([np.median((y[x != a] - b) / (x[x != a] - a)) "
+        "for a, b in zip(x, y)])) for the slope, or theilslopes(y, x)",
+        "shapiro": "write jarque_bera(x), whose statistic has one",
+    },
+)

@@ -26,7 +26,7 @@ def _nodes(first: int, last: int) -> tuple[tuple[float, float], ...]:
     return tuple([(u, STEP * slope * u) for u, slope in at])
 
 
-NODES = _nodes(-56, 38)
+NODES = _nodes(-62, 30)
 """Nodes u between 0 and ∞, and their weights."""
 WIDE = _nodes(-68, 62)
 """Nodes and weights for integrands with a root or a power at an end."""
@@ -34,10 +34,7 @@ WIDE = _nodes(-68, 62)
 
 def half_line(f: Callable[[Any], Any], scale: Any, nodes: Any = NODES) -> Any:
     """Integrate over u from 0 to ∞ a function that decays within a few times the scale."""
-    total: Any = 0.0
-    for u, weight in nodes:
-        total = total + weight * f(u * scale)
-    return total * scale
+    return scale * sum(weight * f(u * scale) for u, weight in nodes)
 
 
 def gammainc_shape(a: Any, x: Any) -> Any:
@@ -108,11 +105,9 @@ def betainc_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     inside = v.logical_and(x > 0, x < 1)
     left = v.logical_and(inside, x * (a + b) <= a)
     right = v.logical_and(inside, x * (a + b) > a)
-    below = part_shape(v.where(left, a, 1), v.where(left, b, 1), v.where(left, x, 0.5), place)
-    above = part_shape(
-        v.where(right, b, 1), v.where(right, a, 1), v.where(right, 1 - x, 0.5), 1 - place
-    )
     y = 1 - x
+    below = part_shape(left, a, b, x, y, place)
+    above = part_shape(right, b, a, y, x, 1 - place)
     low, high = (
         (0 - at_end(a, x), 0 - at_other_end(b, a, y))
         if place == 0
@@ -122,12 +117,20 @@ def betainc_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     return v.where(left, below, v.where(right, -above, ends))
 
 
-def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
-    """Compute from I(a, b) = I(a + 1, b) + x^a (1 - x)^b / (a B(a, b)): 8.17.20.
+def _log(x: Any, y: Any) -> Any:
+    """Return log(x), where x + y = 1, by the lesser of the two: the other one has lost digits."""
+    less = x < y
+    return v.where(less, v.log(x), v.log1p(-v.where(less, x, y)))
+
+
+def part_shape(there: Any, a: Any, b: Any, x: Any, y: Any, place: int) -> Any:
+    """Compute from I(a, b) = I(a + 1, b) + x^a y^b / (a B(a, b)), where y = 1 - x: 8.17.20.
 
     Poles at 0 are taken out: a B(a, b) = (a + b) B(a + 1, b), so in b, and ψ(b) = ψ(b + 1) - 1/b.
     """
-    c, at, rest = a + 1, v.log(x), v.log1p(-x)
+    a, b = v.where(there, a, 1), v.where(there, b, 1)
+    x, y = v.where(there, x, 0.5), v.where(there, y, 0.5)
+    c, at, rest, ratio = a + 1, _log(x, y), _log(y, x), x / y
     scale = v.log(c + b) + v.betaln(c, b + 1)
     inside, beyond, slope, shift = (
         (1, b, at, v.digamma(c)) if place == 0 else (b, 1, b * rest, b * v.digamma(b + 1) - 1)
@@ -137,12 +140,12 @@ def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     constant, mean = c * at - scale, inside * v.digamma(c + b) - shift
 
     def element(u: Any) -> Any:
-        remains = v.log1p(-x * v.exp(-u))
+        remains = rest + v.log1p(-ratio * v.expm1(-u))
         slope = b * remains if place else at - u
         return v.exp(constant - c * u + (b - 1) * remains) * (slope + mean)
 
     # Below b = 1 there is a pole near u = 0, and no narrow peak.
-    bend = v.where(b > 1, (b - 1) * x / (1 - x), 0)
+    bend = v.where(b > 1, (b - 1) * ratio, 0)
     return beyond * (beside + half_line(element, 1 / (v.abs(c - bend) + v.sqrt(c))))
 
 
@@ -154,11 +157,8 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 def zeta_shape(s: Any, q: Any) -> Any:
     """Compute ∂ζ(s, q)/∂s term by term from the Euler-Maclaurin formula, 25.11.5."""
     s, q = floating(s, q), floating(q, s)
-    total: Any = 0.0
-    end = q + 10
-    for k in range(10):
-        at = v.log(q + k)
-        total = total - at * v.exp(-s * at)
+    logs, end = [v.log(q + k) for k in range(10)], q + 10
+    total = -sum(at * v.exp(-s * at) for at in logs)
     at, rest = v.log(end), 1 / (s - 1)
     power = v.exp(-s * at)
     total = total - end * power * rest * (at + rest) - 0.5 * at * power

@@ -116,6 +116,30 @@ def f_above(n: Any, d: Any, x: Any) -> Any:
     return mp.betainc(d / 2, n / 2, 0, d / (d + n * x), regularized=True)
 
 
+@pytest.mark.parametrize("shape, rtol", [(1e-12, 1e-5), (1e-9, 1e-6), (1e-6, 1e-9), (1e-3, 1e-12)])
+def test_tiny_shapes_at_operands_that_are_as_near_to_an_end(shape: float, rtol: float):
+    def slope(f: Any) -> float:
+        return float(mp.diff(f, mp.mpf(shape), h=mp.mpf(shape) * mp.mpf(10) ** -12))
+
+    calls = [
+        (lambda s: special.fdtr(2.7, s, 0.96), lambda s: -f_above(2.7, s, 0.96)),
+        (lambda s: special.betainc(2.7, s, 1 - shape), lambda s: _beta(2.7, s, 1 - shape)),
+        (lambda s: special.betainc(s, 2.7, shape), lambda s: _beta(s, 2.7, shape)),
+        (
+            lambda s: special.stdtr(s, -0.4),
+            lambda s: _beta(s / 2, mp.mpf(0.5), s / (s + mp.mpf(-0.4) ** 2)) / 2,
+        ),
+    ]
+    for k, (f, exact) in enumerate(calls):
+        with mp.workdps(60):
+            truth = slope(exact)
+        assert grad(f)(shape) == pytest.approx(truth, rel=rtol), k
+
+
+def _beta(a: Any, b: Any, x: Any) -> Any:
+    return mp.betainc(a, b, 0, x, regularized=True)
+
+
 FAR: dict[str, tuple[Any, int, float, list[tuple[float, ...]]]] = {
     "agm": (mp.agm, 2, 1e-12, [(1e-100, 1.0), (1.0, 1e-12), (2.0, 3.0)]),
     "stdtr": (student, 2, 1e-11, [(150.0, 0.3), (1e4, -1.0), (1e6, 3.0), (1e9, -1.0)]),

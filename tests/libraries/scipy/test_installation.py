@@ -271,6 +271,24 @@ with chainrules_scipy.install():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+@pytest.mark.parametrize(
+    "name", ["sparse", *[pytest.param(n, marks=SLOW) for n in ("spatial", "ndimage")]]
+)
+def test_a_module_of_scipys_is_imported_before_install(name):
+    """Ours for it imports other modules of SciPy: functions in these are replaced, too."""
+    program = f"""
+import sys, scipy.{name}, chainrules_scipy
+from chainrules_tape import grad
+with chainrules_scipy.install():
+    from chainrules_scipy.installation import OURS
+    assert not [m for m, ours in OURS.items() if m in sys.modules and ours not in sys.modules]
+    from scipy import optimize
+    root = grad(lambda a: optimize.brentq(lambda x: x * x - a, 0.0, 5.0))(4.0)
+    assert abs(root - 0.25) < 1e-12, root
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_scipys_modules_are_imported_while_ours_look_up_a_rule():
     program = """
 import numpy as np, scipy.linalg, chainrules_scipy

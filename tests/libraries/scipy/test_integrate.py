@@ -642,3 +642,41 @@ def test_integrals_of_arrays_over_reversed_limits():
     assert ends == pytest.approx((-1.0, 1.44))
     tail = grad(lambda t: ours.quad_vec(lambda x: np.exp(-x), np.inf, t)[0])(0.5)
     assert tail == pytest.approx(np.exp(-0.5))
+
+
+def test_times_of_many_events_have_derivatives_of_two_orders_by_few_calls_of_the_rate():
+    calls = [0]
+
+    def rate(t, y, k):
+        calls[0] += 1
+        return np.stack([y[1], -k * y[0]])
+
+    def crossings(k):  # of cos(√k t), at (n + ½)π / √k
+        found = ours.solve_ivp(
+            rate, (0.0, 20.0), np.array([1.0, 0.0]), events=lambda t, y, k: y[0], args=(k,), **TIGHT
+        )
+        return np.sum(found.t_events[0]) + np.sum(found.y_events[0][:, 1] ** 2)  # each is k
+
+    times = (np.arange(9) + 0.5) * np.pi
+    assert crossings(2.0) == pytest.approx(np.sum(times) / 2**0.5 + 18.0, rel=1e-7)
+    plain, calls[0] = calls[0], 0
+    assert grad(crossings)(2.0) == pytest.approx(-0.5 * np.sum(times) / 2**1.5 + 9.0, rel=1e-6)
+    assert calls[0] < 4 * plain
+    assert grad(grad(crossings))(2.0) == pytest.approx(0.75 * np.sum(times) / 2**2.5, rel=1e-5)
+
+
+def test_trapezoids_of_which_there_are_thousands_are_not_differentiated_one_by_one():
+    calls = [0]
+
+    def area(p):
+        def at(x):
+            calls[0] += isinstance(x, float)
+            return np.exp(-p * x) * np.array([1.0, 2.0])
+
+        return np.sum(ours.quad_vec(at, 0.0, 1.0, quadrature="trapezoid")[0])
+
+    slope, p = grad(area)(1.3), 1.3
+    assert slope == pytest.approx(3 * (np.exp(-p) * (1 / p + 1 / p**2) * -1 + 1 / p**2) * -1)
+    before, calls[0] = calls[0], 0
+    area(p)
+    assert before - calls[0] < 500

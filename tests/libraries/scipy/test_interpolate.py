@@ -221,11 +221,32 @@ def test_the_shape_of_radial_functions_has_second_derivatives(kernel):
             lambda y: theirs.RectBivariateSpline(X, X, y[:, None] * np.ones(7)),
             "RegularGridInterpolator",
         ),
+        (lambda y: theirs.SmoothBivariateSpline(X, X, y), r"RBFInterpolator\(np.stack"),
+        (lambda y: theirs.bisplrep(X, X, y), r"RBFInterpolator\(np.stack"),
+        (lambda y: theirs.FloaterHormannInterpolator(X, y), "make_interp_spline"),
+        (lambda y: theirs.AAA(X, y), "make_interp_spline"),
+        (lambda y: SURFACE.ev(y[0], y[1]), r"BSpline\(tx, BSpline\(ty"),
     ],
 )
 def test_what_is_fitpacks_is_refused_with_what_to_write(f, instead):
     with pytest.raises(Exception, match=instead):
         grad(lambda y: np.sum(f(y)))(Y[0, :, 0])
+
+
+SURFACE = theirs.RectBivariateSpline(X, X, np.sin(X[:, None] + X**2), kx=2)
+
+
+def test_the_line_for_a_surface_is_its_value():
+    (tx, ty, c), (kx, ky) = SURFACE.tck, SURFACE.degrees
+    coefficients = c.reshape(len(tx) - kx - 1, -1).T
+
+    def value(p):
+        return ours.BSpline(tx, ours.BSpline(ty, coefficients, ky)(p[1]), kx)(p[0])
+
+    at = np.array([0.6 * X[2] + 0.4 * X[3], 0.3 * X[1] + 0.7 * X[2]])
+    assert value(at) == pytest.approx(SURFACE.ev(*at), rel=1e-12)
+    truth = [SURFACE.ev(*at, dx=1), SURFACE.ev(*at, dy=1)]
+    np.testing.assert_allclose(grad(value)(at), truth, rtol=1e-10)
 
 
 def test_an_integral_of_fitpacks_says_what_to_write():

@@ -887,6 +887,11 @@ def test_a_fit_takes_first_guesses_of_its_data():
     [
         (lambda p: scipy.stats.Normal(mu=p).logpdf(0.3), r"stats\.norm\(loc, scale\)"),
         (
+            lambda p: scipy.stats.truncate(scipy.stats.Normal(), lb=p).pdf(0.7),
+            r"pdf\(x\) / \(cdf\(b\) - cdf\(a\)\) for truncate",
+        ),
+        (lambda p: scipy.stats.siegelslopes(np.stack([p, 1.0, 3.0])).slope, r"np\.median\("),
+        (
             lambda p: scipy.integrate.tanhsinh(lambda x: np.exp(-p * x), 0.0, 1.0).integral,
             r"quad\(f, a, b\)",
         ),
@@ -900,6 +905,20 @@ def test_what_has_no_derivative_says_what_has(f, line):
     refusals = (TracerError, NotDifferentiableError)
     with chainrules_scipy.install(), pytest.raises(refusals, match=line):
         grad(f)(0.5)
+
+
+def test_the_line_for_siegels_slopes():
+    x, y = np.array([0.3, 1.2, 0.7, 2.0, 0.7]), np.array([1.0, 2.2, 0.6, 3.0, 0.9])
+
+    def slope(y):
+        return np.median(
+            np.stack([np.median((y[x != a] - b) / (x[x != a] - a)) for a, b in zip(x, y)])  # noqa: B905
+        )
+
+    known = lambda y: scipy.stats.siegelslopes(y, x).slope
+    assert slope(y) == known(y)
+    truth = [(known(y + 1e-6 * e) - known(y - 1e-6 * e)) / 2e-6 for e in np.eye(5)]
+    np.testing.assert_allclose(grad(slope)(y), truth, rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize(

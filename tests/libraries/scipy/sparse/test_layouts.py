@@ -66,6 +66,7 @@ OPERATIONS = {
     "multiply dense": lambda a, q: a.multiply(q[:3]),
     "abs": lambda a, q: abs(a),
     "power": lambda a, q: a.power(2),
+    "power below 0": lambda a, q: a.power(-1),
     "rows": lambda a, q: a.tocsr()[[2, 0]],
     "reshape": lambda a, q: a.reshape(1, 9),
     "kron": lambda a, q: sparse.kron(a, D),
