@@ -29,7 +29,10 @@ def plain_classes(files: tuple[str, ...] = FILES) -> Any:
     """Return the classes of variables without some files of `fast`."""
     out = {ROOM + file for file in files}
     bases = tuple([b for b in tape.FastVariable.__bases__ if b.__module__ not in out])
-    made: Any = type("Variable", bases, {"__slots__": ()})
+    # Calls are settled by the core, which sees even functions of roots there; as with kept calls.
+    core = ("__trace__", "recorder") if f"{ROOM}dispatch_by_type" in out else ()
+    settled = {name: vars(tape.KeptVariable)[name] for name in core}
+    made: Any = type("Variable", bases, {"__slots__": (), **settled})
     made.results = Classes(made, made.tracing.wrap_fields)
     return made.results
 

@@ -28,7 +28,7 @@ from chainrules_kit.imported_functions import (
     own_function,
     refuse_traced_captures,
 )
-from chainrules_kit.numpy_calls import CONSTANT, by_numpy, called_by_numpy, is_hosted
+from chainrules_kit.numpy_calls import CONSTANT, by_numpy, called_by_numpy, is_hosted, widened
 from chainrules_kit.numpy_pulls_and_pushes import (
     AskedError,
     array_like,
@@ -110,4 +110,5 @@ __all__ = [
     "supported",
     "tried",
     "unstated",
+    "widened",
 ]

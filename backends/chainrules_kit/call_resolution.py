@@ -83,12 +83,12 @@ def stated(
     >>> stated(np.sum, (np.ones(3),), {"axis": 0})
     Support(grad=True, jvp=True, vmap=False, jit=False, order=inf)
     """
-    call = resolved(f, operands, options)
-    if call.operation is None:
+    operation, given, *_ = resolved(f, operands, options)
+    if operation is None:
         return Support(grad=True, jvp=True, vmap=False, jit=False, order=math.inf)
-    rule = find_rule(call.operation, tuple(map(type, call.operands)), config)
+    rule = find_rule(operation, tuple(map(type, given)), config)
     if rule is None:
-        flows = grad = jvp = looked_into(call.operation, tuple(map(type, call.operands)), config)
+        flows = grad = jvp = looked_into(operation, tuple(map(type, given)), config)
     else:
         statement = rule.reverse or rule.forward
         flows = statement is not None and not statement.recipe.is_constant
@@ -99,8 +99,7 @@ def stated(
 # ---------------------------------------------------------------------------- resolved calls
 
 
-@final
-class Resolved:
+class Resolved(NamedTuple):
     """Resolved call: the one primitive that it calls, or code that calls several.
 
     Attributes
@@ -115,21 +114,11 @@ class Resolved:
         Functions that are applied to the result of the operation, in order.
     """
 
-    __slots__ = ("after", "call", "operands", "options", "operation")
-
-    def __init__(
-        self,
-        operation: Primitive[..., Any] | None,
-        operands: tuple[Any, ...],
-        options: dict[str, Any],
-        call: Callable[[], Any] | None = None,
-        after: tuple[Callable[[Any], Any], ...] = (),
-    ) -> None:
-        self.operation = operation
-        self.operands = operands
-        self.options = options
-        self.call = call
-        self.after = after
+    operation: Primitive[..., Any] | None
+    operands: tuple[Any, ...]
+    options: dict[str, Any]
+    call: Callable[[], Any] | None = None
+    after: tuple[Callable[[Any], Any], ...] = ()
 
 
 def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Resolved:

@@ -94,10 +94,16 @@ def canonical(t: Any, of: Any, statement: Any) -> Any:
             given = fields_of(t)
             if cls in (tuple, list) and len(given) == len(keys):
                 given = list(zip(keys, t, strict=True))
-            entries = dict(given) if {key for key, _ in given} == {*keys} else None
+            # As in gradients, which have no key for texts, flags, dates and classes.
+            constant = {key for key in keys if is_zero(of.fields[key])}
+            entries = dict(given) if {key for key, _ in given} | constant == {*keys} else None
         if entries is not None:
             made = {k: canonical(unthunk(x), of.fields[k], statement) for k, x in entries.items()}
             return Tangent.of(of.primal_type, made, of.length)
     elif not (isinstance(t, Tangent) or is_structure_type(cls)):
         return t
-    raise ProjectionError(f"{statement!r} gave {describe(t)}, which is not a tangent of {of!r}")
+    named = [str(key) for key, x in getattr(of, "fields", {}).items() if not is_zero(x)]
+    raise ProjectionError(
+        f"{statement!r} gave {describe(t)}, which is not a tangent of {of!r} with "
+        f"({', '.join(named)})"
+    )

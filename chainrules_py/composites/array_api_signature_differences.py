@@ -83,9 +83,8 @@ def eye_like_standard(
     x: Array, *, rows: int, columns: int | None = None, diagonal: int = 0, dtype: Any = None
 ) -> Any:
     """Make ones on a diagonal, on the device of x."""
-    there: Any = x
-    dtype = there.dtype if dtype is None else dtype
-    return namespace(x).eye(rows, columns, k=diagonal, dtype=dtype, device=there.device)
+    made, on = x.dtype if dtype is None else dtype, getattr(x, "device", None)
+    return namespace(x).eye(rows, columns, k=diagonal, dtype=made, device=on)
 
 
 @v.tie_share.implement

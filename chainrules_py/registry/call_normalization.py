@@ -9,7 +9,7 @@ from typing import Any
 from chainrules_py.errors import NoRuleError
 from chainrules_py.ops.elementwise import lift
 from chainrules_py.primitives import plugins
-from chainrules_py.primitives.aliases.alias import Alias, Call, aliases
+from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.explain import missing_rule
 from chainrules_py.registry.table import primal_of
@@ -33,11 +33,6 @@ def normalise_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -
     row = aliases.get(f) if isinstance(f, Hashable) else None
     if row is None:
         raise NoRuleError(missing_rule(f, tuple(map(type, operands))))
-    return _by_row(f, row, operands, options)
-
-
-def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Return the normal form of a call of a library function: see `normalise_call`."""
     operation: Any = row.operation
     bare = isinstance(operation, Primitive) and not options and not operation.options
     if bare and len(operands) == len(operation.operands):
@@ -47,7 +42,10 @@ def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, An
     call = dispatch_types.called_beside(type_info(at_home).home, row.call, operands, options)
     operations = isinstance(operation, Primitive) and isinstance(call.operation, Primitive)
     whole = partial(_whole, f, at_home, options)
-    if not operations or _does_more(call, row, operands, options):
+    # An option passed by position is also an operand, with NoTangent(); a list is one operand.
+    same = all(x is y for x, y in zip(call.operands.values(), operands, strict=False))
+    lowered = not same and not options.keys().isdisjoint(row.lower)
+    if not operations or call.after or lowered or len(call.operands) != len(operands):
         return None, operands, {}, whole
     primal: Any = call.operation  # a keyword may select another operation
     xs, stated = primal.normalise(tuple(call.operands.values()), call.options)
@@ -61,15 +59,6 @@ def _whole(f: Any, at_home: type, options: dict[str, Any], *xs: Any) -> Any:
         plugins.see(f, (at_home,))
     row = aliases[f]
     return dispatch_types.called_beside(type_info(at_home).home, lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
-
-
-def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """Return whether keywords make a call more than one operation on the same operands."""
-    # An option passed by position is also an operand, with NoTangent(); a list is one operand.
-    if call.after or len(call.operands) != len(operands):
-        return True
-    same = all(x is y for x, y in zip(call.operands.values(), operands, strict=False))
-    return not same and not options.keys().isdisjoint(row.lower)
 
 
 def scalar_at_home(x: Any, home: Any) -> Any:

@@ -33,6 +33,7 @@ from chainrules_py.registry.bind.general import (
     maps_of_partials,
 )
 from chainrules_py.registry.bind.linear import BilinearRecipe, ConstantRecipe, LinearRecipe
+from chainrules_py.registry.explain import unseen
 from chainrules_py.registry.statement_and_rule import MODES, Source, Statement
 from chainrules_py.registry.table import declare, enter, name_of, primal_of
 from chainrules_py.rule_config import Always, Capability, ReverseMode
@@ -530,7 +531,7 @@ def _register(
 
     def register(function: F) -> F:
         primal = find_primal(f, constructor, written=function)
-        found = checked_types(primal, function, types, leading + bool(asked), bool(asked))
+        found = checked_types(primal, function, types, leading + bool(asked), bool(asked), called=f)
         recipe, source = make(function, bool(asked)), Source.function(function)
         engines = asked | {Always} if always else asked
         state(primal, found, source, recipe, requires=engines, override=override)
@@ -684,10 +685,12 @@ def checked_types(
     types: Types,
     skip: int,
     with_config: bool = False,
+    called: Any = None,
 ) -> tuple[tuple[Any, ...], Any]:
     """Return a written rule's signature, after comparing its parameters with the primal's.
 
     Before the operands, ``skip`` others are taken: the `Config`, if it is one, and the tangents.
+    If engines see no call of ``called``, the function that it was stated for, it is refused.
     """
     parameters = parameters_of(function)
     variadic = parameters.variadic is not None
@@ -709,4 +712,9 @@ def checked_types(
             f"{function.__qualname__} ({where_defined(function)}) takes {fact} "
             f"write def {own.replace('<lambda>', f'{of}_rule')}({before}{str(primal.signature)[1:]}"
         )
-    return operand_types(function, skip=skip, types=types)
+    found = operand_types(function, skip=skip, types=types)
+    if why := unseen(called, (*found[0], found[1])):
+        raise RuleError(
+            f"{function.__qualname__} ({where_defined(function)}) would be silently bypassed: {why}"
+        )
+    return found

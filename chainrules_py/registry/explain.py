@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, get_args
 
 from chainrules_py.errors import AmbiguousRuleError, NoRuleError
 from chainrules_py.primitives import plugins
@@ -13,6 +13,7 @@ from chainrules_py.primitives.plugins import module_of, root_of, see, see_about,
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, stated, unbind
 from chainrules_py.rule_config import Config
+from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 
 
@@ -45,7 +46,11 @@ def missing_rule(f: Any, operands: tuple[type, ...], mode: str | None = None) ->
     head, primal = f"no {kind} for {name}({shown})", primal_of(f)
     about = plugins.not_loaded({root_of(f), *map(root_of, operands)})
     if primal is None:
-        write = f"{name} is not a primitive: write @primitive above it, or g = primitive({name})"
+        write = f"{name} is not a primitive: write @primitive above " + (
+            f"it, or g = primitive({name})"
+            if hasattr(f, "__code__")
+            else f"a function that calls {name}"  # of C, which may have no signature
+        )
         return "\n  ".join([head, *(about[:1] or [write])])
     known = sorted(
         [s for s in rules_for(f) if mode in s.modes or not s.transposed],
@@ -143,6 +148,8 @@ class Explanation:
         The other statements of the function.
     ambiguous : str
         Why none of the statements is chosen, and what to write; empty if one is, or none fits.
+    bypassed : set of str
+        Why engines see no call of f with these operands, and what to write; empty if they do.
     """
 
     def __init__(
@@ -152,6 +159,7 @@ class Explanation:
         self.rule = rule
         self.ambiguous = ambiguous
         chosen = () if rule is None else (rule.forward, rule.reverse)
+        self.bypassed = {unseen(f, s.signature) for s in chosen if s is not None}
         by_rows = ambiguous and isinstance(aliases.get(f), Contested)  # each has its own operation
         self.others = [s for s in ([] if by_rows else rules_for(f)) if s not in chosen]
 
@@ -162,17 +170,38 @@ class Explanation:
         lines = [f"{name_of(self.f)}({shown}){known}"]
         for mode, kind in (("forward", "frule"), ("reverse", "rrule")):
             s = self.rule.statement(mode) if self.rule else None
-            none = "ambiguous" if self.ambiguous else "none"
-            text = (
-                none
-                if s is None
-                else f"{s.recipe.constructor} for {s.types} ({s.layer.name.lower()})  {s.where}"
-            )
+            text = "ambiguous" if self.ambiguous else "none"
+            if s is not None:
+                text = f"{s.recipe.constructor} for {s.types} ({s.layer.name.lower()})  {s.where}"
             lines.append(f"  {kind}  {text}")
         lines += [f"   not  {_line(s)}" for s in self.others]
         return "\n   !!   ".join(
-            ["\n".join(lines), *filter(None, [self.ambiguous, *plugins.not_loaded()])]
+            ["\n".join(lines)]
+            + [note for note in (self.ambiguous, *self.bypassed, *plugins.not_loaded()) if note]
         )
+
+
+def unseen(f: Any, types: tuple[Any, ...]) -> str:
+    """Return why engines see no call of f with operands of these types, and what to write instead.
+
+    A library's function hands a structure to a method of its class, or takes it apart: only an
+    operation is seen with it. Empty if f is one, or there is no structure among the types.
+    """
+    primal: Any = primal_of(f)
+    asked = () if primal in (None, f) else types  # a class may load its backend
+    parts = [part for t in asked for part in get_args(t) or (t,) if isinstance(part, type)]
+    found = [cls.__qualname__ for cls in parts if is_structure_type(cls)]
+    if not found:
+        return ""
+    g, is_ours = primal.__name__, primal.__module__.startswith("chainrules_py.ops")
+    return (
+        f"no engine sees {module_of(f)}.{name_of(f)}({found[0]}), which its class or the library "
+        f"computes: write "
+    ) + (
+        f"@rule(ops.{g}) and @ops.{g}.implement, and call ops.{g}"
+        if is_ours
+        else "@primitive above a function that calls it, and state the rule of that"
+    )
 
 
 def _line(s: Statement) -> str:
@@ -182,7 +211,7 @@ def _line(s: Statement) -> str:
     return f"{s.types} {modes} ({s.layer.name.lower()}){needs}  {s.where}"
 
 
-def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation:
+def explain(f: Any, *operands: Any, config: Config | None = None, **options: Any) -> Explanation:
     """Return which rules a call uses, where they are defined, and which others exist.
 
     Parameters
@@ -193,6 +222,8 @@ def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation
         The operands of the call: their types, and dtypes and devices where rules require them.
     config : Config, optional
         The engine.
+    **options
+        The options of the call, which choose no rule.
 
     Returns
     -------

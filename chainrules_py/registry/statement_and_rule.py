@@ -143,7 +143,11 @@ class Statement:
 
     def has_place_of(self, other: Statement) -> bool:
         """Return whether only order or a preference could decide between two statements."""
-        return _place(self) == _place(other) and bool({*self.modes} & {*other.modes})
+        mine, theirs = [
+            (s.signature, s.varargs, s.requires, s.override, s.transposed, s.layer)
+            for s in (self, other)
+        ]
+        return mine == theirs and bool({*self.modes} & {*other.modes})
 
     @property
     def types(self) -> str:
@@ -175,10 +179,6 @@ class Statement:
     def __repr__(self) -> str:
         modes = "/".join(self.modes)
         return f"<rule {self.primal.__name__}{self.types} {modes} at {self.where}>"
-
-
-def _place(s: Statement) -> tuple[Any, ...]:
-    return s.signature, s.varargs, s.requires, s.override, s.transposed, s.layer
 
 
 def _stated(primal: Primitive[..., Any], module: str, *place: Any) -> Statement:

@@ -122,20 +122,6 @@ def _not_outdone(statements: Sequence[Statement]) -> list[Statement]:
     return [s for s in statements if s in found or not any(map(s.has_place_of, found))]
 
 
-def _check_alone(found: Statement, mode: str) -> None:
-    """Check that no other package has a statement for the same types.
-
-    Raises
-    ------
-    AmbiguousRuleError
-        If another package has one, and neither is preferred.
-    """
-    stated = _not_outdone(found.primal.stated[0])
-    where = {s.owner: s.where for s in stated if mode in s.modes and s.has_place_of(found)}
-    if len(where) > 1:
-        raise AmbiguousRuleError(contested(found.primal.__name__, where))
-
-
 def _best(
     primal: Primitive[..., Any],
     mode: str,
@@ -150,7 +136,10 @@ def _best(
     for layer in sorted({s.override for s in primal.stated[0]}, reverse=True):
         found = _table(primal, mode, can, layer).resolve(operands)
         if found is not None:
-            _check_alone(found, mode)
+            stated = _not_outdone(primal.stated[0])
+            where = {s.owner: s.where for s in stated if mode in s.modes and s.has_place_of(found)}
+            if len(where) > 1:  # of several packages, and neither is preferred
+                raise AmbiguousRuleError(contested(primal.__name__, where))
             return found
     return None
 

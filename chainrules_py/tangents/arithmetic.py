@@ -75,7 +75,8 @@ def add_tangents(a: Any, b: Any) -> Any:
     Raises
     ------
     ProjectionError
-        If the two cannot belong to one primal, or one is not a tangent.
+        If the two cannot belong to one primal, or one is not a tangent. Shapes of arrays are
+        compared by the library that adds them.
 
     Examples
     --------
@@ -403,8 +404,8 @@ def _check_plain(t: Any) -> None:
         return
     if is_structure_type(type(t)):
         raise ProjectionError(
-            f"{describe(t)} is a structure, and its tangent a"
-            f" Tangent[{type(t).__qualname__}]; see canonicalize, or move for adding to a primal"
+            f"{describe(t)} is a structure, and its tangent a Tangent[{type(t).__qualname__}]; "
+            f"write Tangent[{type(t).__qualname__}](...), and x + t for a step from x along t"
         )
     check_is_tangent(t)
     _plain_types.add(type(t))
@@ -427,7 +428,9 @@ def _check_leaf(primal: object, t: object) -> None:
 
 def _check_factor(t: Tangent[Any], c: object) -> None:
     if isinstance(c, Tangent) or shape_of(c) not in (None, ()):
-        raise ProjectionError(f"{describe(t)} is scaled by numbers, not by {describe(c)}")
+        raise ProjectionError(
+            f"{describe(t)} is scaled by numbers, not by {describe(c)}; write c * t for a number c"
+        )
 
 
 Algebra.add, Algebra.scale, Algebra.move = add_tangents, scale, move

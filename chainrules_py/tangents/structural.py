@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import GenericAlias
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
@@ -247,13 +247,10 @@ forgets(lambda: (_classes,))
 
 def class_for(primal_type: type) -> type[Tangent[Any]]:
     """Return the class of tangents of a structure, made when it is first needed."""
-    found = _classes.get(primal_type)
-    if found is None:
-        found = _classes[primal_type] = _make_class(primal_class(primal_type))
-    return found
-
-
-def _make_class(primal_type: type) -> type[Tangent[Any]]:
+    known = _classes.get(primal_type)
+    if known is not None:
+        return known
+    asked, primal_type = primal_type, primal_class(primal_type)
     structure: Structure[Any] | None = structure_of(primal_type)
     if structure is None:
         raise ProjectionError(
@@ -273,7 +270,7 @@ def _make_class(primal_type: type) -> type[Tangent[Any]]:
             | {"__getattr__": Tangent.__getattr__},
         )
     found = _classes.setdefault(primal_type, cast("Any", cls))  # two threads get one class
-    _alive[id(primal_type)] = found
+    _alive[id(primal_type)] = _classes[asked] = found
     return found
 
 
@@ -334,11 +331,14 @@ def common_length(a: Any, b: Any) -> int | None:
     return length
 
 
-def _rebuilt(t: Tangent[P], entries: Sequence[Any]) -> Tangent[P]:
-    return t._of(dict(zip([key for key, _ in t.fields()], entries, strict=True)), t._length)
-
-
-Tangent.__container__ = Structure("tangent", None, Tangent.fields, _rebuilt)
+Tangent.__container__ = Structure(
+    "tangent",
+    None,
+    Tangent.fields,
+    lambda t, entries: t._of(
+        dict(zip([key for key, _ in t.fields()], entries, strict=True)), t._length
+    ),
+)
 
 
 def _describe_tangent(x: object, depth: int) -> str | None:

@@ -145,7 +145,16 @@ def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = 
         if fits and (of.device is None or t.device == of.device):
             return t
     t = joining[1](t) if joining[0] else t
-    _check_shape(t, of, what)
+    if kind_of(t) == "other" or isinstance(t, type):
+        raise ProjectionError(
+            f"{describe(t)} is not a tangent of {of!r}: it holds no numbers of a floating type"
+        )
+    shape = getattr(t, "shape", ())
+    if shape != of.shape:
+        raise ProjectionError(
+            f"a {what} of shape {shape} was given for {repr(of)[len('Space(') : -1]}: give one of "
+            f"shape {of.shape}"
+        )
     check_real(t, of)
     if of.dtype is not None and hasattr(t, "dtype"):
         t = _at_home(t, of, beside)
@@ -190,23 +199,6 @@ def _reads(info: TypeInfo, other: TypeInfo) -> bool:
         return False
     reads = libraries[info.base].reads
     return any([type_info(cls).namespace is other.namespace for cls in reads])
-
-
-def _shown(of: Space) -> str:
-    """Return the text of a space without ``Space(...)``."""
-    return repr(of)[len("Space(") : -1]
-
-
-def _check_shape(t: Any, of: Space, what: str) -> None:
-    if kind_of(t) == "other" or isinstance(t, type):
-        raise ProjectionError(
-            f"{describe(t)} is not a tangent of {of!r}: it holds no numbers of a floating type"
-        )
-    shape = getattr(t, "shape", ())
-    if shape != of.shape:
-        raise ProjectionError(
-            f"a {what} of shape {shape} was given for {_shown(of)}: give one of shape {of.shape}"
-        )
 
 
 def leaf_cotangents(treedef: TreeDef, y: Any, y_bar: Any) -> list[Any]:

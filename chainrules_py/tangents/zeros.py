@@ -70,8 +70,8 @@ class AbstractTangent:
     def __refused__(self, *_: Any, **__: Any) -> NoReturn:
         """Raise where a tangent is used as an array, and say what to write instead."""
         raise TypeError(
-            f"{describe(self)} is not an array; call a function of chainrules_py on it"
-            " (add_tangents, scale, move), or look at its class first (is_zero, unthunk, Tangent)"
+            f"{describe(self)} is not an array; write t.w or t['w'] for its entry w, + and * for "
+            f"sums and multiples, unthunk(t) for a thunk, and is_zero(t) before"
         )
 
     __array__ = __refused__  # NumPy would otherwise wrap it in an array of objects

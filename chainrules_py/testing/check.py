@@ -344,7 +344,8 @@ def run_check(
                 report.compute_jacobian = functools.partial(jacobian_of, case, wrong.call)
         return finding, None
     except Exception as error:
-        if softly and name == "second order" and (_is_refusal(error) or not is_ours(case)):
+        refuses = isinstance(error, (NoRuleError, NotDifferentiableError, NotImplementedError))
+        if softly and name == "second order" and (refuses or not is_ours(case)):
             return Finding(name, "skipped", _why_no_higher(error)), None
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         place = f"\n  at {line_of(error)}" if line_of(error) else ""
@@ -352,10 +353,6 @@ def run_check(
         kind = type(error).__name__
         return Finding(name, "failed", text, _named(error) or f"raises {kind}"), error
     return Finding(name, "passed"), None
-
-
-def _is_refusal(error: Exception) -> bool:
-    return isinstance(error, (NoRuleError, NotDifferentiableError, NotImplementedError))
 
 
 def _why_no_higher(error: Exception) -> str:

@@ -113,15 +113,16 @@ def dtypes(*kinds: str) -> st.SearchStrategy[np.dtype[Any]]:
     >>> find(dtypes("real", "complex"), lambda dtype: dtype.itemsize == 8)
     dtype('float64')
     """
-    names = [name for kind in kinds or tuple(_DTYPES) for name in _DTYPES[kind]]
-    return st.sampled_from([np.dtype(name) for name in names])
+    if unknown := {*kinds} - {*_DTYPES}:
+        raise ValueError(f"dtypes({unknown.pop()!r}): write one of {', '.join(map(repr, _DTYPES))}")
+    return st.sampled_from([np.dtype(name) for kind in kinds or _DTYPES for name in _DTYPES[kind]])
 
 
 # ---------------------------------------------------------------------------------------- arrays
 
 
 def numbers(
-    low: float = -2.0, high: float = 2.0, *, avoid: tuple[float, ...] = ()
+    low: float = -2.0, high: float = 2.0, *, avoid: float | tuple[float, ...] = ()
 ) -> st.SearchStrategy[float]:
     """Return a strategy for multiples of 1/1024 in an interval.
 
@@ -129,7 +130,7 @@ def numbers(
     ----------
     low, high : float
         The interval, with both ends.
-    avoid : tuple of float
+    avoid : float or tuple of float
         Excluded numbers: kinks, poles, ends of the interval.
 
     Examples
@@ -139,7 +140,7 @@ def numbers(
     0.2509765625
     """
     grid = st.integers(math.ceil(low * _GRID), math.floor(high * _GRID)).map(lambda k: k / _GRID)
-    return grid.filter(lambda x: x not in avoid) if avoid else grid
+    return grid.filter(lambda x: x not in np.ravel(avoid))
 
 
 def arrays(
@@ -148,7 +149,7 @@ def arrays(
     dtype: Any = "float64",
     low: float = -2.0,
     high: float = 2.0,
-    avoid: tuple[float, ...] = (),
+    avoid: float | tuple[float, ...] = (),
 ) -> _Strategy:
     """Return a strategy for arrays with numbers in an interval.
 
@@ -160,7 +161,7 @@ def arrays(
         Real, complex, integer or boolean.
     low, high : float
         The interval of reals, of integers, and of both parts of complex numbers.
-    avoid : tuple of float
+    avoid : float or tuple of float
         Excluded numbers.
 
     Examples
@@ -180,13 +181,15 @@ def arrays(
     return build()
 
 
-def _elements(dtype: np.dtype[Any], low: float, high: float, avoid: tuple[float, ...]) -> _Strategy:
+def _elements(
+    dtype: np.dtype[Any], low: float, high: float, avoid: float | tuple[float, ...]
+) -> _Strategy:
     if dtype.kind == "b":
         return st.booleans()
     if dtype.kind in "iu":
         least = max(math.ceil(low), int(np.iinfo(dtype).min))
         whole = st.integers(least, min(math.floor(high), int(np.iinfo(dtype).max)))
-        return whole.filter(lambda x: x not in avoid)
+        return whole.filter(lambda x: x not in np.ravel(avoid))
     real = numbers(low, high, avoid=avoid)
     return st.builds(complex, real, real) if dtype.kind == "c" else real
 
@@ -200,7 +203,7 @@ def broadcastable_arrays(
     dtype: Any = "float64",
     low: float = -2.0,
     high: float = 2.0,
-    avoid: tuple[float, ...] = (),
+    avoid: float | tuple[float, ...] = (),
 ) -> _Strategy:
     """Return a strategy for tuples of n arrays that broadcast against each other.
 

@@ -182,7 +182,7 @@ class Trace(ABC):
                 return primitive.__wrapped__(*operands, **options)
             return demand_rule(primitive, classes, self.config, self.half)  # raises with the reason
         if bound is None:
-            return note_step(at, (primal or primitive)(*payloads, **options))
+            return note_step(at, (primal or primitive)(*payloads, **options), primal or primitive)
         taken = [i for i, w in enumerate(bound.wanted) if w]
         flat = all([isinstance(operands[i], self.tracer) for i in taken])
         tied = tuple([opened[i][1] for i in taken])
@@ -568,7 +568,7 @@ def note_rule(error: Exception, half: Any, doing: str, rest: str = "") -> None:
     statement = getattr(half, "statement", None)
     if statement is not None and "\n" not in str(error):  # which names the line already
         if type(error) is TypeError and "positional argument" in str(error):
-            rest += "\n  it gets the tangent or cotangent, and behind that all that was saved"
+            rest += "\n  write pull(y_bar, *saved), or in augmented_rule backward(*saved, y_bar)"
         error.add_note(
             f"while {doing} through {statement.primal.__name__}{rest}\n  rule: {statement.where}"
         )

@@ -223,9 +223,14 @@ def test_a_hook_is_no_derivative_of_anything():
         hook(y, clip)
         return 5.0 * np.sum(y * x)
 
+    def before_a_constant_cotangent(x):
+        y = np.sin(x)
+        hook(y, clip)
+        return 5.0 * np.sum(y)
+
     refusals = (NotDifferentiableError, TracerError)
     with hook(np.exp, clip):
-        for f in (peaks, on_a_value):
+        for f in (peaks, on_a_value, before_a_constant_cotangent, lambda x: 5 * np.sum(np.exp(x))):
             for call in (
                 lambda f=f: jvp(f, (A,), (A,)),
                 lambda f=f: linearize(f, A)[1](A),

@@ -20,13 +20,14 @@ This package also has parts that adapters share: rules made of an engine's own f
 from chainrules_kit.custom_derivatives.augmented_rule import augmented_rule
 from chainrules_kit.custom_derivatives.custom_jvp_vjp import CustomFunction, custom_jvp, custom_vjp
 from chainrules_kit.custom_derivatives.first_order import once_differentiable
-from chainrules_kit.custom_derivatives.hooks import Hook, Passing, hang_on_rules
+from chainrules_kit.custom_derivatives.hooks import Hook, Passing, differentiated, hang_on_rules
 from chainrules_kit.custom_derivatives.inline_blocks import user_grad
 
 __all__ = [
     "CustomFunction",
     "Hook",
     "Passing",
+    "differentiated",
     "augmented_rule",
     "custom_jvp",
     "custom_vjp",

@@ -71,7 +71,7 @@ def augmented_rule(
     (3.0, 2.0)
     """
     primal = find_primal(f, "augmented_rule", written=augmented_forward)
-    found = checked_types(primal, augmented_forward, types, 0)
+    found = checked_types(primal, augmented_forward, types, 0, called=f)
     recipe = AugmentedRecipe(augmented_forward, backward, recompute=recompute)
     enter(primal, recipe, found, override=override)
 

@@ -42,7 +42,7 @@ class CustomFunction(Primitive[P, R]):
         Indices of the operands that are held fixed: ``nondiff_argnums``.
     """
 
-    stated_by = "{0}.defvjp({0}_fwd, {0}_bwd)"
+    stated_by = "{0}.defvjp({0}_fwd, {0}_bwd), or {0}.defjvp({0}_jvp)"
 
     def __init__(self, function: Callable[P, R], fixed: Places = ()) -> None:
         super().__init__(function)

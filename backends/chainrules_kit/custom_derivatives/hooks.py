@@ -31,6 +31,7 @@ from chainrules_py.extend import (
     any_engine,
     deliver,
     describe,
+    differentiates,
     find_tracers,
     name_of,
     primal_of,
@@ -78,8 +79,11 @@ class Passing:
         self.linear = linear
         self._is_compared = not linear
 
-    def __call__(self, bar: Any, of: Any) -> Any:
-        """Return the cotangent that continues; None to leave it unchanged."""
+    def __call__(self, bar: Any, of: Any, outer: bool) -> Any:
+        """Return the cotangent that continues; None to leave it unchanged.
+
+        ``outer`` is whether an outer level differentiates the value that the hook is on.
+        """
         if self in _transposed.get():
             return None
         # The array may also be the cotangent of other values, or the seed.
@@ -102,7 +106,7 @@ class Passing:
         if bar is None or (bar is shown and not traced):
             return None
         bar = unthunk(bar)
-        if find_tracers(shown) and not self.linear:
+        if (outer or differentiated(shown)) and not self.linear:
             raise NotDifferentiableError(
                 f"the hook {name_of(self.f)} changes a cotangent, and the gradient is "
                 f"differentiated: it would be no derivative of anything; say linear=True if the "
@@ -140,6 +144,11 @@ class Passing:
         finally:
             _transposed.reset(token)
         return found
+
+
+def differentiated(x: Any) -> bool:
+    """Return whether a value is, or holds, one that a level differentiates."""
+    return any([differentiates(type(tracer)) for tracer in find_tracers(x)])
 
 
 # ------------------------------------------------------------- hooks on all calls of a function
@@ -231,8 +240,8 @@ class Hooked(Recipe):
             ZeroTangent() if len(request.active) == 1 else (ZeroTangent(),) * len(request.active)
         )
 
-        def pull(y_bar: Any, of: Any, half: Callable[..., Any], *saved: Any) -> Any:
-            found = self.passing(y_bar, of)
+        def pull(y_bar: Any, of: Any, outer: bool, half: Callable[..., Any], *saved: Any) -> Any:
+            found = self.passing(y_bar, of, outer)
             found = y_bar if found is None else found
             return zero if is_zero(found) else half(found, *saved)
 
@@ -240,7 +249,7 @@ class Hooked(Recipe):
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             y, (half, links, *saved) = inner.run(links, *xs, **options)
-            return y, (pull, links, space(y), half, *saved)
+            return y, (pull, links, space(y), differentiated(y), half, *saved)
 
         return Bound(request, run, may_be_zero=True)
 

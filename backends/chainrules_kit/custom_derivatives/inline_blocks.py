@@ -62,7 +62,7 @@ def user_grad(*inputs: Any) -> Callable[[Callable[..., tuple[S, Callable[..., An
         try:
             y: S = region(settled(code), *inputs)
         except TracerError as error:
-            error.add_note(f"the region is {_shown(code)}")
+            error.args = (str(error).replace(_shown(region), _shown(code)),)
             raise
         return y
 

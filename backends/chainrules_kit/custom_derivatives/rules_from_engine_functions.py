@@ -393,8 +393,7 @@ class ImportedRule:
                     reason = self._reason(leaves[counts[0]], error)
                     return [NotImplementedTangent(reason)] * len(leaves)
 
-            in_real: Any = lambda i: in_reals()[i]
-            entries |= {i: Thunk(functools.partial(in_real, i)) for i in counts}
+            entries |= {i: Thunk(lambda i=i: in_reals()[i]) for i in counts}  # type: ignore[misc]
             t = unflatten_tangent(given, entries.values())
             return tuple([t[i] for i in range(len(xs))])
 

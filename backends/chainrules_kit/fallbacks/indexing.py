@@ -61,19 +61,17 @@ def _within(entries: list[Any], shape: tuple[int, ...]) -> list[Any]:
     return found
 
 
-def _places(x: Any, arrays: tuple[Any, ...], index: Any) -> Any:
-    """Return the positions that an index reads, in the shape of the result."""
+def _written(x: Any, y: Any, arrays: tuple[Any, ...], index: Any) -> tuple[Any, Any]:
+    """Return the positions that an index reads, and the value to write to each of them."""
     every = v.reshape(v.arange_like(x, stop=math.prod(x.shape)), shape=x.shape)
-    return v.getitem(every, *arrays, index=index)
-
-
-def _values(y: Any, like: Any, shape: tuple[int, ...]) -> Any:
-    """Return the values to write, one for each position."""
+    places = v.getitem(every, *arrays, index=index)
+    shape = tuple(places.shape)
     if not type_info(type(y)).is_array:
-        y = v.full_like(like, shape=(), fill=y)
+        y = v.full_like(x, shape=(), fill=y)
     elif y.ndim > len(shape):  # further axes have length one
         y = v.reshape(y, shape=y.shape[y.ndim - len(shape) :])
-    return v.reshape(v.broadcast_to(y, shape=shape), shape=(-1,))
+    values = v.broadcast_to(y, shape=shape)
+    return v.reshape(places, shape=(-1,)), v.reshape(values, shape=(-1,))
 
 
 def _by_target(x: Any, places: Any, reduce: Any) -> Any:
@@ -91,9 +89,7 @@ def _by_target(x: Any, places: Any, reduce: Any) -> Any:
 @v.scatter_add.fallback
 def scatter_add_standard(x: Array, y: Any, *arrays: Any, index: v.Index) -> Any:
     """Find what is added to each element of x, by as many comparisons as x.size times y.size."""
-    places = _places(x, arrays, index)
-    values = _values(y, x, tuple(places.shape))
-    places = v.reshape(places, shape=(-1,))
+    places, values = _written(x, y, arrays, index)
     if not math.prod(x.shape) or not places.shape[0]:
         return v.add(x, v.full_like(values, shape=(), fill=0))
     total = _by_target(x, places, lambda hits: v.sum(v.where(hits, values, 0), axis=-1))
@@ -103,13 +99,12 @@ def scatter_add_standard(x: Array, y: Any, *arrays: Any, index: v.Index) -> Any:
 @v.put_at.fallback
 def put_at_standard(x: Array, y: Any, *arrays: Any, index: v.Index) -> Any:
     """Find for each element of x the last value that is written to it."""
-    places = _places(x, arrays, index)
-    values = v.astype(_values(y, x, tuple(places.shape)), dtype=x.dtype)
-    places = v.reshape(places, shape=(-1,))
+    places, values = _written(x, y, arrays, index)
     if not math.prod(x.shape) or not places.shape[0]:
         return v.copy(x)
     numbers = v.arange_like(x, stop=places.shape[0])
     last = _by_target(x, places, lambda hits: v.max(v.where(hits, numbers, -1), axis=-1))
+    values = v.astype(values, dtype=x.dtype)
     written = v.take(values, v.where(v.less(last, 0), 0, last), axis=0)
     y = v.where(v.less(last, 0), v.reshape(x, shape=(-1,)), written)
     return v.reshape(y, shape=x.shape)

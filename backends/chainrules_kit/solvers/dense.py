@@ -103,19 +103,17 @@ class Coordinates:
         places = v.astype(v.arange_like(self.like, stop=self.size), dtype=dtype)
         return v.broadcast_to(v.cos(1.0 + 2.4 * places), shape=(*self.lead, self.size))
 
-    def solve(self, columns: Any, rhs: Flat) -> Flat:
-        """Solve for the weights x with which the columns sum to the right-hand side.
-
-        The columns are a list or a matrix.
+    def solve(self, matrix: Any, rhs: Flat) -> Flat:
+        """Solve for the weights x with which the columns of a matrix sum to the right-hand side.
 
         Raises
         ------
         ConvergenceError
             If the matrix is singular to working precision.
         """
-        if not unknowns(columns):
+        if not self.size:
             return rhs
-        matrix, own = _matrix(columns), rhs.dtype
+        own = rhs.dtype
         dtype = _solvable(own)
         if dtype is not own:
             found = self.solve(v.astype(matrix, dtype=dtype), v.astype(rhs, dtype=dtype))
@@ -134,31 +132,18 @@ class Coordinates:
         return found[..., 0] * units[..., 0, :]
 
 
-def unknowns(columns: Any) -> int:
-    """Return the number of columns, which are a list or a matrix."""
-    return len(columns) if isinstance(columns, list) else int(columns.shape[-1])
-
-
-def _matrix(columns: Any) -> Any:
-    return v.stack(*columns, axis=-1) if isinstance(columns, list) else columns
-
-
 def _solvable(dtype: Any) -> Any:
     """Return the dtype of LAPACK for half and longer floats, of which NumPy solves no systems."""
     return {"e": np.dtype("f"), "g": np.dtype("d")}.get(getattr(dtype, "char", ""), dtype)
 
 
-def falls(columns: Any) -> bool:
+def falls(matrix: Any) -> bool:
     """Return whether a symmetric matrix has a direction in which its form is negative.
 
     Rows and columns are divided by the square roots of the diagonal, which preserves signs; values
     that may be 0 up to rounding are not negative.
     """
-    matrix = _matrix(columns)
-    own = matrix.dtype
-    dtype = _solvable(own)
-    if dtype is not own:
-        matrix = v.astype(matrix, dtype=dtype)
+    matrix = v.astype(matrix, dtype=_solvable(matrix.dtype))
     eps = eps_of([matrix])
     diagonal = v.abs(v.diagonal(matrix))
     least = eps * v.max(v.abs(matrix), axis=-1)

@@ -88,7 +88,7 @@ def _computes(operation: Primitive[..., Any]) -> Callable[[Callable[..., Any]], 
 
 
 def _solved(
-    system: System, x0: Any, solver: Any, asked: Any, method: Method, tol: Any, max_steps: Any
+    system: System, f: Any, x0: Any, solver: Any, method: Method, tol: Any, max_steps: Any
 ) -> Any:
     """Solve by a built-in method, or by the user's solver, whose result is checked."""
     if solver is not None and not callable(solver):
@@ -101,7 +101,7 @@ def _solved(
         return x0
     if solver is None:
         return system.build(method(system, tol, max_steps))
-    found = system.read(solver(asked, system.tree.like))
+    found = system.read(solver(lambda x: system.at(x, f), system.tree.like))
     return system.build(accepted(system, found, tol, tol is None))
 
 
@@ -111,7 +111,7 @@ def root(
 ) -> Any:
     """Find a root by Newton's method, or by the user's solver."""
     system = System(f, x0, params, "root", batch)
-    return _solved(system, x0, solver, system.at, newton, **how)
+    return _solved(system, f, x0, solver, newton, **how)
 
 
 @_computes(v.fixed_point)
@@ -120,13 +120,9 @@ def fixed_point(
 ) -> Any:
     """Find a fixed point by iteration, Newton's method for the residual, or the user's solver."""
     system = System(Residual(f), x0, params, "fixed_point", batch)
-
-    def value(x: Any) -> Any:
-        return refuse_traced(f(x, *params), f, "fixed_point", (x, params))
-
     if solver == "newton":
-        return _solved(system, x0, None, value, newton, **how)
-    return _solved(system, x0, solver, value, fixed_by_iteration, **how)
+        return _solved(system, f, x0, None, newton, **how)
+    return _solved(system, f, x0, solver, fixed_by_iteration, **how)
 
 
 @_computes(v.minimize)
@@ -137,11 +133,8 @@ def minimize(
     gradient = Gradient(any_engine, f)
     system = System(gradient, x0, params, "minimize", batch)
 
-    def value(x: Any) -> Any:
-        return refuse_traced(f(x, *params), f, "minimize", (x, params))
-
     def value_at(leaves: Vector) -> float:
-        return number(value(system.tree.build(leaves)))
+        return number(system.at(system.tree.build(leaves), f))
 
     def slope(leaves: Vector) -> tuple[float, Vector]:
         y, g = gradient.with_value(system.tree.build(leaves), *params)
@@ -175,7 +168,7 @@ def minimize(
             )
         return found if system.by_products else least(system, found)
 
-    return _solved(system, x0, solver, value, descend, **how)
+    return _solved(system, f, x0, solver, descend, **how)
 
 
 @_computes(v.linear_solve)
@@ -205,7 +198,7 @@ def linear_solve(
             batch=batch,
             tol=tol,
             max_steps=max_steps,
-            columns=getattr(matvec, "matrix", None),
+            matrix=getattr(matvec, "matrix", None),
         )
     product = system.residual(found)
     wrong = norm(combine(rhs, -1.0, product))

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_kit.solvers.dense import Coordinates, falls, unknowns
+from chainrules_kit.solvers.dense import Coordinates, falls
 from chainrules_kit.solvers.krylov import iterated
 from chainrules_kit.solvers.vectors import (
     Vector,
@@ -63,13 +63,13 @@ class System:
         The operation that f was passed to.
     batch : int
         The number of leading axes that count independent problems.
-    columns : list or array, optional
-        The columns of the Jacobian that was computed last.
+    matrix : array, optional
+        The Jacobian that was computed last, in real coordinates.
     by_products : bool
         Whether Newton's method uses products with the Jacobian alone.
     """
 
-    columns: Any = None
+    matrix: Any = None
     by_products = False
 
     def __init__(
@@ -98,9 +98,10 @@ class System:
         """The installed engine, which computes derivatives of the function."""
         return engine()
 
-    def at(self, x: Any) -> Any:
-        """Return ``f(x, *params)`` for an unknown in its structure."""
-        return refuse_traced(self.f(x, *self.params), self.f, self.name, (x, self.params))
+    def at(self, x: Any, f: Any = None) -> Any:
+        """Return ``f(x, *params)`` for an unknown in its structure; f may be another function."""
+        f = self.f if f is None else f
+        return refuse_traced(f(x, *self.params), f, self.name, (x, self.params))
 
     def residual(self, leaves: Vector) -> Vector:
         """Return f at a list of unknowns, as a list of equations."""
@@ -143,7 +144,7 @@ class System:
         return leaves[0] if len(leaves) == 1 else tuple(leaves)
 
     def jacobian(self, leaves: Vector) -> tuple[Vector, Any]:
-        """Return the equations, and the columns of their Jacobian in real coordinates."""
+        """Return the equations, and their Jacobian in real coordinates."""
         y, pullback = self.engine.vjp(self._traced, *leaves)
         refuse_traced(y, self.f, self.name)
         alone = len(leaves) == 1
@@ -153,12 +154,12 @@ class System:
         # another engine, whose pullbacks take one direction.
         many = not self.batch and type_info(type(x)).host is None
         if flat and many and not isinstance(self.engine, Config) and y.dtype == x.dtype:
-            (self.columns,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
+            (self.matrix,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
         else:
             seeds = [e[0] if len(e) == 1 else tuple(e) for e in self.coordinates.basis()]
             rows = [self.coordinates.flat(list(pullback(e))) for e in seeds]
-            self.columns = v.stack(*rows, axis=-2) if rows else rows
-        return [y] if alone else list(y), self.columns
+            self.matrix = v.stack(*rows, axis=-2) if rows else None
+        return [y] if alone else list(y), self.matrix
 
     def pushed(self, leaves: Vector, direction: Vector) -> Vector:
         """Multiply the Jacobian by a vector."""
@@ -183,7 +184,7 @@ def solve_linear(
     batch: int = 0,
     tol: float | None = None,
     max_steps: int | None = None,
-    columns: Any = None,
+    matrix: Any = None,
 ) -> Vector:
     """Find the x with ``apply(x) = b``.
 
@@ -197,7 +198,7 @@ def solve_linear(
         None means ``"dense"`` for small or independent systems, otherwise ``"gmres"``.
     batch, tol, max_steps
         As in `chainrules_py.ops.higher_order.linear_solve`.
-    columns : list or array, optional
+    matrix : array, optional
         The matrix of the operator, if it is known.
 
     Raises
@@ -210,9 +211,10 @@ def solve_linear(
     if solver is None:
         solver = "dense" if batch or coordinates.size <= SMALL else "gmres"
     if solver == "dense":
-        if columns is None:
+        if matrix is None and coordinates.size:
             columns = [coordinates.flat(apply(e)) for e in coordinates.basis()]
-        return coordinates.vector(coordinates.solve(columns, coordinates.flat(b)))
+            matrix = v.stack(*columns, axis=-1)
+        return coordinates.vector(coordinates.solve(matrix, coordinates.flat(b)))
     small = eps_of(b) ** 0.75 if tol is None else tol
     if solver in ("gmres", "cg"):
         return iterated(solver, apply, b, small, max_steps)
@@ -266,9 +268,9 @@ def _newton_step(system: System, x: Vector, length: Any) -> tuple[Vector, Vector
         if system.by_products:
             r = system.residual(x)
             return r, solve_linear(lambda u: system.pushed(x, u), [-a for a in r], "gmres")
-        r, columns = system.jacobian(x)
+        r, matrix = system.jacobian(x)
         coordinates = system.coordinates
-        return r, coordinates.vector(-coordinates.solve(columns, coordinates.flat(r)))
+        return r, coordinates.vector(-coordinates.solve(matrix, coordinates.flat(r)))
     except ConvergenceError as error:
         raise ConvergenceError(
             f"{system.name}: the Jacobian is singular where the norm of the residual is "
@@ -408,9 +410,9 @@ def least(system: System, leaves: Vector) -> Vector:
     ConvergenceError
         If the value decreases in a direction.
     """
-    if system.columns is None:
+    if system.matrix is None:
         system.jacobian(leaves)
-    if system.columns is not None and unknowns(system.columns) and falls(system.columns):
+    if size(leaves) and falls(system.matrix):
         raise ConvergenceError(
             "minimize came to a stationary point that is no minimum: the Hessian has a negative "
             "eigenvalue there, so the value falls to a side; start elsewhere, or, if a saddle "
@@ -450,7 +452,7 @@ def verify(system: System, solver: Any) -> Any:
         raise NotDifferentiableError(_multiple(system, leaves)) from error
     if not every(simple):
         raise NotDifferentiableError(_multiple(system, leaves))
-    if system.name == "minimize" and system.columns is not None:
+    if system.name == "minimize" and system.matrix is not None:
         least(system, leaves)
     return matrix
 
@@ -460,12 +462,12 @@ def _correction(
 ) -> tuple[Vector, Any, Callable[[Vector], Vector]]:
     """Return the residual, the adjoint of the Jacobian, and a function that applies its inverse."""
     if solver == "dense" or (solver is None and (system.batch or size(leaves) <= SMALL)):
-        r, columns = system.jacobian(leaves)
+        r, matrix = system.jacobian(leaves)
         coordinates = system.coordinates
         return (
             r,
-            v.matrix_transpose(columns) if unknowns(columns) else columns,
-            lambda rhs: coordinates.vector(coordinates.solve(columns, coordinates.flat(rhs))),
+            None if matrix is None else v.matrix_transpose(matrix),
+            lambda rhs: coordinates.vector(coordinates.solve(matrix, coordinates.flat(rhs))),
         )
 
     apply = functools.partial(system.pushed, leaves)

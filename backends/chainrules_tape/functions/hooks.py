@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_kit.custom_derivatives import Hook, Passing, hang_on_rules
+from chainrules_kit.custom_derivatives import Hook, Passing, differentiated, hang_on_rules
 from chainrules_py import TracerError, space
 from chainrules_py.extend import Tracer, describe, type_info
 from chainrules_tape.core.variable import BareVariable
@@ -70,11 +70,11 @@ def hook(x: Any, f: Callable[[Any], Any], *, linear: bool = False) -> Hook:
         raise TypeError(f"hook() takes a function of the cotangent, and got {describe(f)}")
     passing = Passing(f, linear)
     if isinstance(x, BareVariable):
-        of = space(x.payload)
+        of, outer = space(x.payload), differentiated(x.payload)
         hooks = x.tape.note().hooks.setdefault(x.place, [])
 
         def replaced(bar: Any) -> Any:
-            return passing(bar, of)
+            return passing(bar, of, outer)
 
         hooks.append(replaced)
         return Hook(lambda: hooks.remove(replaced))

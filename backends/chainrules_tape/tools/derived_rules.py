@@ -16,6 +16,7 @@ from chainrules_py.extend import (
     Source,
     any_types,
     canonicalize,
+    describe,
     flatten,
     kind_of,
     name_of,
@@ -60,9 +61,12 @@ def derive_rule(f: Callable[..., Any], *samples: tuple[Any, ...]) -> Primitive[.
     array([0.5, 0.5])
     """
     operation = primitive(f)
-    if operation.options or operation.variadic or not samples:
+    fits = samples and all([type(xs) is tuple for xs in samples])
+    if operation.options or operation.variadic or not fits:
         raise RuleError(
-            f"derive_rule({name_of(f)}) takes operands alone, and samples of them: (x, ...), ..."
+            f"derive_rule({name_of(f)}, ...) takes a function of operands alone, here "
+            f"{operation.signature}, and samples, a tuple of operands each, here "
+            f"{describe(samples)}; write derive_rule({name_of(f)}, (x, ...))"
         )
     operation.opaque = True
     body = operation.__wrapped__

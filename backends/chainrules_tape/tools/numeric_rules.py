@@ -11,9 +11,9 @@ import numpy as np
 from chainrules_py import (
     LinearMap,
     NotDifferentiableError,
-    NotImplementedTangent,
     Primitive,
     RuleError,
+    UndefinedTangent,
     export,
     primitive,
     rule,
@@ -26,6 +26,7 @@ from chainrules_py.extend import (
     name_of,
     type_info,
     warn_program,
+    where_defined,
 )
 
 
@@ -114,10 +115,9 @@ def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
 
 def _unstated(operation: Any) -> LinearMap:
     """Return the linear map of a second derivative, which is not implemented."""
-    unknown = NotImplementedTangent(
-        f"{operation.__name__} has a numeric rule, and its derivative is to be differentiated: "
-        f"too few "
-        f"digits are left; state a rule"
+    unknown = UndefinedTangent(
+        f"{operation.__name__} ({where_defined(operation)}) has a numeric rule, whose derivative "
+        f"has too few digits to be differentiated; write @rule({operation.__name__}) instead"
     )
     return LinearMap(lambda _: unknown, lambda _: unknown)
 

@@ -16,7 +16,6 @@ from chainrules_py.ops import reductions, sorting, statistics
 from chainrules_py.ops import selection as v
 from chainrules_py.ops.elementwise import strong_multiply
 from chainrules_py.ops.predicates import isfinite
-from chainrules_py.ops.selection import where
 from chainrules_py.registry.bind.elementwise import SELECTING, ElementwiseRecipe
 from chainrules_py.registry.bind.linear import BilinearRecipe, LinearRecipe
 from chainrules_py.tangents.sum_to_shape import unbroadcast
@@ -108,7 +107,7 @@ def strong_pull(
         # No partial counts where the cotangent is dead.
         saved = tuple(
             [
-                where(alive, x, 1) if f and _is_number(x) else x
+                v.where(alive, x, 1) if f and _is_number(x) else x
                 for x, f in zip(saved, fits, strict=True)
             ]
         )
@@ -122,7 +121,7 @@ def strong_pull(
         probes = listed(probe, saved)
         if each:  # an infinite cotangent times a share of 0 is NaN
             bars = [
-                where(untraced(probe) != 0, bar, 0) if _is_number(probe) else bar
+                v.where(untraced(probe) != 0, bar, 0) if _is_number(probe) else bar
                 for bar, probe in zip(bars, probes, strict=True)
             ]
     elif whole or not (each or product):
@@ -164,6 +163,6 @@ def _strong_product(
     if all([f is None or bool(f.all()) for f in finite]):
         return bars
     pairs = list(zip(saved, finite, strict=True))
-    soft = listed(y_bar, tuple([x if f is None else where(f, x, 0.0) for x, f in pairs]))
+    soft = listed(y_bar, tuple([x if f is None else v.where(f, x, 0.0) for x, f in pairs]))
     wrong = listed(alive * 1.0, tuple([x if f is None else (~f) * 1.0 for x, f in pairs]))
-    return [where(b != 0, bar, s) for bar, s, b in zip(bars, soft, wrong, strict=True)]
+    return [v.where(b != 0, bar, s) for bar, s, b in zip(bars, soft, wrong, strict=True)]

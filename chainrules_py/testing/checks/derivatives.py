@@ -15,7 +15,7 @@ from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing.budget import unlimited
 from chainrules_py.testing.cases.case import Case
-from chainrules_py.testing.cases.coordinates import Coordinates, Names
+from chainrules_py.testing.cases.coordinates import Names
 from chainrules_py.testing.cases.differences import power_of_two
 from chainrules_py.testing.cases.refined_differences import (
     is_vertical,
@@ -287,7 +287,9 @@ def _compare_products(
     seen = max(scale, 1e-6 * loss.size)  # if the derivative is zero, what the loss shows
     settled = np.all((allowed <= sure) | (allowed * sizes <= 1e-4 * seen))
     skip_if(not settled, "differences of the gradient do not settle")
-    names = _active_names(case, loss.inputs)
+    names = case.coordinate_names()
+    if len(names) != loss.inputs.size:
+        names = Names(loss.inputs.size, str)
     for name, have in products.items():
         whole = have.shape == want.shape and name.startswith("reverse")
         there = want if whole else np.asarray([u @ want])
@@ -327,8 +329,3 @@ def _is_transposed(case: Case) -> bool:
     """Return whether engines transpose the forward half, because no reverse half is stated."""
     stated = not missing_mode(case, "reverse", transposed=False)
     return not stated and not missing_mode(case, "reverse")
-
-
-def _active_names(case: Case, inputs: Coordinates) -> Sequence[str]:
-    names = case.coordinate_names()
-    return names if len(names) == inputs.size else Names(inputs.size, str)

@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.table import primal_of
 from chainrules_py.testing.samples.sample import ENTERED, Sample
 
 _FAMILIES = (
@@ -18,8 +19,8 @@ for _family in _FAMILIES.split():
 
 
 def samples_of(operation: Primitive[..., Any]) -> tuple[Sample, ...]:
-    """Return the samples of an operation; empty if there are none."""
-    return ENTERED.get(operation, ())
+    """Return the samples of an operation, or a library's function for it; empty if none."""
+    return ENTERED.get(primal_of(operation) or operation, ())
 
 
 def operations_with_samples() -> tuple[Primitive[..., Any], ...]:

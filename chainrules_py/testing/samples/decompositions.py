@@ -38,10 +38,6 @@ def cut(x: Any) -> Any:
     return 0.2 * x + np.eye(x.shape[-2], x.shape[-1]) * np.array([1.0, 4.0, 8.0])
 
 
-def _rank_one(x: Any) -> Any:
-    return np.ones(x.shape)
-
-
 def positive(*shape: int) -> Draw:
     """Draw positive definite Hermitian matrices."""
     return Draw(shape, make=_positive)
@@ -154,7 +150,7 @@ enter_table(
         ),
         v.matrix_rank: (
             Sample(regular(3, 2)),
-            Sample(Draw((2, 3, 3), make=_rank_one), smooth=False),
+            Sample(Draw((2, 3, 3), make=lambda x: np.ones(x.shape)), smooth=False),
             Sample(apart(3, 3), rtol=0.1),
         ),
     }

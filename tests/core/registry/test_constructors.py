@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import dataclasses
 import functools
 import itertools
 import re
@@ -11,23 +12,29 @@ import numpy as np
 import pytest
 from scipy.linalg.lapack import dgtsv
 
+import chainrules_py.ops as v
+from chainrules_kit.custom_derivatives import augmented_rule
 from chainrules_py import (
     ChainRulesError,
     LinearMap,
     NoTangent,
     RuleError,
+    Tangent,
     ZeroTangent,
     bilinear_rule,
+    explain,
     frule,
     linear_rule,
     primitive,
     rrule,
     rule,
     scalar_rule,
+    unregister,
 )
 from chainrules_py.errors import NoRuleError
 from chainrules_py.rule_config import ForwardMode
 from chainrules_py.tangents.zeros import is_zero
+from chainrules_tape import grad
 
 NOT_FUNCTIONS = (
     1.0,
@@ -274,3 +281,54 @@ def test_the_line_for_a_function_of_a_library_runs(f, write):
         names = {"primitive": primitive, "numpy": np, "colorsys": colorsys}
         exec(write, names)
         assert names[write.split()[0]].__wrapped__ is f
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    low: float
+    high: float
+
+    def sin(self):  # which NumPy calls for np.sin
+        return Interval(np.sin(self.low), np.sin(self.high))
+
+
+def halves_of(t, c):
+    return Tangent[Interval](low=c.low * t.low, high=c.high * t.high)
+
+
+def of_interval(x: Interval):
+    return x, ()
+
+
+def of_tangents(tangents, x: Interval | float):
+    return x, tangents[0]
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        lambda f: rule(f)(of_interval),
+        lambda f: rrule.register(f)(of_interval),
+        lambda f: frule.register(f)(of_tangents),
+        lambda f: augmented_rule(f, of_interval, lambda y_bar: (y_bar,)),
+    ],
+)
+def test_a_rule_that_numpys_function_of_a_structure_would_bypass_is_refused(state):
+    wrong = r"no engine sees numpy\.sin\(Interval\).*write @rule\(ops\.sin\).* and call ops\.sin"
+    with pytest.raises(RuleError, match=wrong):
+        state(np.sin)
+
+
+def test_the_rule_of_an_operation_is_used_for_a_structure():
+    @rule(v.sin)
+    def sin_rule(x: Interval):
+        slopes = Interval(10.0 * np.cos(x.low), 10.0 * np.cos(x.high))
+        return x.sin(), (LinearMap(halves_of, halves_of, slopes),)
+
+    try:
+        found = grad(lambda x: v.sin(x).high)(Interval(0.0, 1.0))
+        assert found.high == pytest.approx(10.0 * np.cos(1.0))
+        assert "no engine sees" not in repr(explain(v.sin, Interval(0.0, 1.0)))
+        assert "no engine sees numpy.sin(Interval)" in repr(explain(np.sin, Interval(0.0, 1.0)))
+    finally:
+        unregister(v.sin, Interval)

@@ -151,7 +151,8 @@ def test_a_half_that_takes_too_little_is_told_what_it_gets():
     with pytest.raises(TypeError) as caught:
         grad(f)(2.0)
     (note,) = caught.value.__notes__
-    assert "behind that all that was saved" in note
+    assert "write pull(y_bar, *saved)" in note
+    assert "test_trace_call.py:" in note
 
 
 def test_a_list_that_no_rule_takes_may_be_meant_as_an_array():

@@ -8,6 +8,7 @@ import pytest
 from chainrules_py import LinearMap, NoTangent, primitive, rule
 from chainrules_py import ops as v
 from chainrules_tape import Tape, grad, jacobian, vjp
+from tests.plain import needs_short_ways
 
 X = np.array([0.5, 1.5, 2.5])
 CALLED: list[float] = []
@@ -38,6 +39,7 @@ JOINS = {
 }
 
 
+@needs_short_ways
 @pytest.mark.parametrize("name", JOINS)
 def test_pulls_of_what_is_not_used_are_not_called(name):
     join, first = JOINS[name]
@@ -71,6 +73,7 @@ def test_of_arrays_without_elements_and_of_all_directions():
     assert rows.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [2.0 * X[0], 0, 0]]
 
 
+@needs_short_ways
 @pytest.mark.parametrize("join", [v.stack, lambda *xs: v.concat(*[x[None] for x in xs])])
 def test_operations_join_in_a_time_that_does_not_grow_with_the_square(join):
     """Each record keeps one place for each operand, and no pull is given all operands."""

@@ -19,6 +19,7 @@ from chainrules_py import (
 )
 from chainrules_py.tangents.thunks import Thunk
 from chainrules_tape import Tape, grad, jacobian, jvp, value_and_grad, vjp
+from tests.plain import needs_short_ways
 
 RNG = np.random.default_rng(11)
 
@@ -104,6 +105,7 @@ def test_pulled_back_twice_and_in_batches(how):
         np.testing.assert_allclose(f(x), HOW[how] * np.eye(4))
 
 
+@needs_short_ways
 def test_links_are_an_index_for_one_operand_and_two_for_two():
     a, b = fresh(3, 3) + 3 * np.eye(3), fresh(3)
     with Tape() as tape:

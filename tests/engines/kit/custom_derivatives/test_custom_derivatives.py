@@ -847,3 +847,24 @@ def test_a_ufunc_has_its_operands_and_no_options():
     g = custom_vjp(np.sin)
     g.defvjp(lambda x: (g(x), None), lambda _, c: (5.0 * c,))
     assert (g(0.3), grad(g)(0.3)) == (np.sin(0.3), 5.0)
+
+
+def test_a_cotangent_of_a_dict_has_no_key_for_a_text():
+    """As the dict that `grad` returns; a key of a number that is left out is named."""
+    params = {"w": X, "act": "relu", "b": 1.0}
+
+    def loss(p):
+        return np.sum(p["w"] ** 2) + p["b"]
+
+    def stated(*keys):
+        f = custom_vjp(loss)
+        bars = lambda p, y_bar: {"w": 2.0 * p["w"] * y_bar, "b": y_bar}
+        f.defvjp(lambda p: (loss(p), p), lambda p, y_bar: ({k: bars(p, y_bar)[k] for k in keys},))
+        return f
+
+    found, wanted = grad(stated("w", "b"))(params), grad(loss)(params)
+    assert found.keys() == wanted.keys() == {"w", "b"}
+    np.testing.assert_allclose(found["w"], wanted["w"])
+    assert found["b"] == wanted["b"]
+    with pytest.raises(ProjectionError, match=r"not a tangent of Space\(dict\) with \(w, b\)"):
+        grad(stated("w"))(params)

@@ -97,4 +97,4 @@ def test_signs_of_forms(n: int):
         if n > rank + 1 or np.min(np.abs(known), initial=1.0, where=np.abs(known) > 1e-9) < 1e-3:
             continue
         negative = bool((known < -1e-6).any())
-        assert falls(list(matrix.T)) == negative
+        assert falls(matrix) == negative
