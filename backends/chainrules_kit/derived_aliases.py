@@ -77,10 +77,10 @@ def derive(
         except (TypeError, ValueError, RuleError):
             return None
     theirs = _matched(parameters, row)
-    if any(d is REQUIRED and n not in theirs for n, d in parameters.items()):
-        return None
     ours = {name: n for n, name in theirs.items()}
-    if any(n not in ours and row.defaults[n] is REQUIRED for n in row.names):
+    lacking = [d for n, d in parameters.items() if n not in theirs]
+    lacking += [row.defaults[n] for n in row.names if n not in ours]
+    if any(default is REQUIRED for default in lacking):
         return None
     rename = {n: row.names[t] for n, t in theirs.items() if t in row.names and row.names[t] != n}
     try:

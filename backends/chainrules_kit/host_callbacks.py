@@ -91,7 +91,7 @@ def tried(
     errors: list[Exception] = []
     for numbers in _TRIALS:
         if program is not None:
-            program.first = None
+            program.first = None, []
         given = map_leaves(lambda x: _some(x, numbers, shapes), tuple(operands))  # noqa: B023
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -106,7 +106,7 @@ def tried(
         if _is_empty(y) and not any(map(_is_empty, operands)):
             errors.insert(0, ValueError("a result without elements"))
             break
-        found, before = _kinds(y if program is None else program.found), _kinds(given)
+        found, before = _kinds(y if program is None else program.first[1]), _kinds(given)
         rank = 2 if not before or (found and found <= before | {"f"}) else min(len(found), 1)
         if best is None or rank > best[0]:
             best = rank, y, getattr(program, "first", None)
@@ -142,11 +142,9 @@ def _some(x: Any, numbers: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
     """
     if not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return x
-    made = np.ones(x.shape, x.dtype)
+    made = np.full(x.shape, 0 if shapes and numbers is _TRIALS[0] else 1, x.dtype)
     if shapes:
         made = widened(made)
-    if shapes and numbers is _TRIALS[0]:
-        made[...] = 0
     if made.dtype.kind in "fc":
         made.flat[:] = numbers(made, shapes or [x.shape])
     return made

@@ -70,10 +70,10 @@ def by_numpy_rrule(x: Array, i: Array, *, run: Run, shapes: Shapes) -> Any:
 
     both = (*shapes, tuple(y.shape))
 
-    def pull(y_bar: Any) -> Any:
-        return by_numpy(v.concat(x, y_bar, axis=0), i, run=pulled, shapes=both), NoTangent()
-
-    return y, pull
+    return y, lambda y_bar: (
+        by_numpy(v.concat(x, y_bar, axis=0), i, run=pulled, shapes=both),
+        NoTangent(),
+    )
 
 
 @frule.register(by_numpy)
@@ -85,8 +85,10 @@ def by_numpy_frule(tangents: Any, x: Array, i: Array, *, run: Run, shapes: Shape
         return any_engine.frule_via_ad((both[n:],), lambda x: run(x, i), both[:n])[1]
 
     both = v.concat(x, tangents[0], axis=0)
-    y = by_numpy(x, i, run=run, shapes=shapes)
-    return y, by_numpy(both, i, run=pushed, shapes=2 * shapes)
+    return (
+        by_numpy(x, i, run=run, shapes=shapes),
+        by_numpy(both, i, run=pushed, shapes=2 * shapes),
+    )
 
 
 def called_by_numpy(f: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -121,16 +123,16 @@ def called_by_numpy(f: Callable[..., Any], args: tuple[Any, ...], options: dict[
             f"pass {describe(x)} as floating-point numbers"
         )
     shapes = tuple([x.shape for x in program.given if x is not None and not x.is_whole])
-    x = v.concat(*moving, axis=0)
-    return program.result(by_numpy(x, _whole(whole), run=program, shapes=shapes))
+    joint = v.concat(*moving, axis=0), _whole(whole)
+    return program.result(by_numpy(*joint, run=program, shapes=shapes))
 
 
 def _whole(parts: list[Any]) -> Any:
     """Join arrays of whole numbers and booleans, of which all digits are kept."""
     if not parts:
         return np.zeros(1, int)  # one element, as no result is given for empty operands
-    wide = "int64" if any([dtype_name(x).endswith("64") for x in parts]) else "int32"
-    dtype = getattr(namespace_of(type(parts[0])), wide)
+    space, is_long = namespace_of(type(parts[0])), [dtype_name(x).endswith("64") for x in parts]
+    dtype = space.int64 if any(is_long) else space.int32
     return v.concat(*[v.astype(x, dtype=dtype) for x in parts], axis=0)
 
 
@@ -150,6 +152,11 @@ class Program:
     """Function of a vector that holds all floating-point arguments of a call.
 
     A second vector holds its whole numbers and booleans.
+
+    Attributes
+    ----------
+    first : tuple
+        The structure and the parts of the result of the first call, the arrays as `Like`.
     """
 
     def __init__(self, f: Callable[..., Any], leaves: list[Any], treedef: TreeDef) -> None:
@@ -166,7 +173,7 @@ class Program:
         self.leaves = [
             None if _moves(x) else np.asarray(untraced(x)) if is_hosted(x) else x for x in leaves
         ]
-        self.first: tuple[TreeDef, list[Any]] | None = None
+        self.first: tuple[TreeDef | None, list[Any]] = None, []
         self.is_recorded = any([getattr(type(plain(x)), "__asked_again__", False) for x in leaves])
         self.recorded: list[Any] | None = None
 
@@ -181,19 +188,14 @@ class Program:
         vector = np.concatenate(floats) if floats else np.zeros(0)
         compares = self.is_recorded and type(x) is np.ndarray
         now = [layout, *map(_compared, found)] if compares else self.recorded
-        if self.first is None or (self.recorded is None and compares):
+        if self.first[0] is None or (self.recorded is None and compares):
             self.first, self.recorded = (layout, found), now
         return vector if now == self.recorded else np.append(vector, 0.0)
 
     @property
     def constants(self) -> list[Any]:
         """The parts of the result that a compiled program holds as constants."""
-        return [np.asarray(x).tolist() for x in self.found if type(x) is not Like]
-
-    @property
-    def found(self) -> list[Any]:
-        """The parts of the result of the first call, the arrays as `Like`."""
-        return [] if self.first is None else self.first[1]
+        return [np.asarray(x).tolist() for x in self.first[1] if type(x) is not Like]
 
     def pulled(self, x: Any, i: Any, y_bar: Any) -> Any:
         """Pull a cotangent back, with structural zeros for its zero parts, which avoids 0 / 0."""
@@ -214,7 +216,7 @@ class Program:
         leaves, layout = flatten(called_beside(np, self.f, *args, **options))
         leaves = [*map(joined, leaves)]
         found = [Like(y) if self._enters(y) else y for y in leaves]
-        firsts = self.found if len(self.found) == len(found) else found
+        firsts = self.first[1] if len(self.first[1]) == len(found) else found
         for y, first in zip(found, firsts, strict=True):
             if not (type(y) is Like or _is_constant(y) or _is_outside(first)):
                 raise NotDifferentiableError(
@@ -225,7 +227,7 @@ class Program:
         # A result that does not enter at the first call, as some of SciPy's, enters at none.
         ys = [y for y, first in zip(leaves, firsts, strict=True) if type(first) is Like]
         is_plain = type(x) is np.ndarray
-        if self.first is not None and not (self.is_recorded and is_plain):  # a compiler compares
+        if self.first[0] is not None and not (self.is_recorded and is_plain):  # a compiler compares
             now = [
                 y
                 for y, first in zip(found, firsts, strict=True)
@@ -244,7 +246,7 @@ class Program:
         RuleError
             If they differ, since a vector would be split in other places than it was joined.
         """
-        first, now = ([y for y in ys if type(y) is Like] for ys in (self.found, results))
+        first, now = ([y for y in ys if type(y) is Like] for ys in (self.first[1], results))
         if not is_same or len(now) != len(first) or not all(map(Like.holds, first, now)):
             gives, gave = (", ".join(map(str, likes)) for likes in (now, first))
             raise RuleError(
@@ -264,8 +266,8 @@ class Program:
 
     def result(self, y: Any) -> Any:
         """Return the result of the function, with its floating-point parts from a vector."""
-        assert self.first is not None
         layout, found = self.first
+        assert layout is not None
         vector, space = _Vector(y), namespace_of(type(y))
         return unflatten(layout, [vector.next(x, space) if type(x) is Like else x for x in found])
 
@@ -338,8 +340,7 @@ def _is_constant(y: Any) -> bool:
 
 def _class(x: Any) -> type:
     """Return the class of a value; of a number that is recorded, the number's."""
-    cls: type = getattr(type(x), "__dispatch_type__", type(x))
-    return cls
+    return getattr(type(x), "__dispatch_type__", type(x))
 
 
 def dtype_name(x: Any) -> str:
