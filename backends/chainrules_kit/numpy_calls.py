@@ -334,8 +334,9 @@ def _moves(x: Any) -> bool:
 
 def _is_constant(y: Any) -> bool:
     """Return whether a result is no number that can be differentiated, and holds none."""
-    holds = isinstance(y, np.ndarray) and y.dtype.hasobject and any(map(float_kind, y.flat))
-    return isinstance(y, CONSTANT) and not holds
+    return isinstance(y, CONSTANT) and not (
+        isinstance(y, np.ndarray) and y.dtype.hasobject and any(map(float_kind, y.flat))
+    )
 
 
 def _class(x: Any) -> type:

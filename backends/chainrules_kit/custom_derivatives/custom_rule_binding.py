@@ -207,7 +207,6 @@ class AugmentedRecipe(_Custom):
         """Bind the pair; the backward function sees its closure and defaults as at the call."""
         active, statement = request.active, request.statement
         told, wanted = asks_wanted(self.augmented, statement.primal), {"wanted": request.wanted}
-        hidden = {"wanted"} - {*statement.primal.options} if not told else set()
         n, m = len(request.operands), len(self.options)
         closures = functions_in(request)
 
@@ -221,7 +220,7 @@ class AugmentedRecipe(_Custom):
             if whole_operands(xs):
                 whole = settled(self.augmented), given, xs, y
             if self.recompute:
-                again, saved = (settled(self.augmented), wanted | options), xs
+                again, saved = (settled(self.augmented), given), xs
             # Flat, so that an engine sees which arrays the record holds, and spaces hold none.
             leaves, tree = saved, None
             if any([is_structure_type(type(part)) for part in saved]):
@@ -235,8 +234,7 @@ class AugmentedRecipe(_Custom):
             onto, named, kept = kept[:n], kept[n : n + m], kept[n + m :]
             saved = kept if tree is None else unflatten(tree, kept)
             if again is not None:
-                augmented, options = again
-                given = {k: x for k, x in options.items() if k not in hidden}
+                augmented, given = again
                 _, saved = self._pair(statement, saved, augmented(*saved, **given))
             options = dict(zip(self.options, named, strict=True))
             rest = (y_bar, of), onto, options

@@ -156,9 +156,8 @@ def differentiated(x: Any) -> bool:
 
 def hang_on_rules(f: Callable[..., Any], passing: Passing) -> Hook:
     """Wrap each rule of a function in a hook."""
-    primal = primal_of(f)
     inside = [s for s in rules_for(f) if s.recipe is not None and not s.recipe.is_constant]
-    if primal is None or not inside:
+    if primal_of(f) is None or not inside:
         raise TracerError(
             f"{name_of(f)} is a function without a rule; hang the hook on values that it gives"
         )
@@ -230,8 +229,9 @@ class Hooked(Recipe):
         return self.inside.recipe.checked(request)  # type: ignore[no-any-return]
 
     def _request(self, request: Request) -> Request:
-        operands, primal = request.operands, request.primal
-        return Request(self.inside, operands, request.wanted, primal, request.config)
+        return Request(
+            self.inside, request.operands, request.wanted, request.primal, request.config
+        )
 
     def reverse(self, request: Request) -> Bound:
         """Bind the rule, whose pull gets the cotangent that the hook returns."""

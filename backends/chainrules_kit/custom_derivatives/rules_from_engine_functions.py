@@ -9,7 +9,7 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_kit.operand_leaves import of_some
+from chainrules_kit.operand_leaves import of_some, tangents_in
 from chainrules_py import (
     NoTangent,
     NotDifferentiableError,
@@ -323,28 +323,21 @@ class ImportedRule:
 
     def frule(self, tangents: tuple[Any, ...], *xs: Any, **options: Any) -> tuple[Any, Any]:
         """Return the value and the tangent."""
-        if self._is_flat:
-            check_flat(self.f, xs)
-        y: Any = self.primal(*xs, **options)
-        leaves, given = partition(xs, self._is_leaf)
+        y, leaves, given, static, found, layout = self._called(xs, options)
         ts = flatten_tangent(given, canonicalize(xs, tangents))
-        static = self._static(xs, given)
         if lost := [t.reason for i, t in static[0].items() if not _is_nothing(ts[i])]:
             raise NotDifferentiableError(lost[0])
         ts = [ZeroTangent() if i in static[0] else t for i, t in enumerate(ts)]
         pairs = list(zip(leaves, ts, strict=True))
         places = tuple([i for i, (x, t) in enumerate(pairs) if moves(x) and not is_zero(t)])
-        found, layout = partition(y, moves)
         y_dot: Any = ZeroTangent()
         if places and found:
             push = self._half("push", given, places, len(places), leaves, static, options)
             y_dot = unflatten_tangent(layout, list(push(*leaves, *[ts[i] for i in places])))
         counts = [i for i, (x, t) in enumerate(pairs) if kind_of(x) == "int" and not _is_nothing(t)]
         if counts:
-            t = unflatten_tangent(
-                given, [t if i in counts else ZeroTangent() for i, t in enumerate(ts)]
-            )
-            dots = tuple([t[i] for i in range(len(xs))])
+            entries = [t if i in counts else None for i, t in enumerate(ts)]
+            dots = tangents_in(given, entries, [True] * len(xs))
             try:
                 reals = unflatten(given, _reals(leaves, y))
                 y_dot = add_tangents(y_dot, self.frule(dots, *reals, **options)[1])
@@ -360,17 +353,12 @@ class ImportedRule:
         The engine may have no derivative in operands that are not wanted. The cotangents of
         integers are computed where they are used.
         """
-        if self._is_flat:
-            check_flat(self.f, xs)
-        y: Any = self.primal(*xs, **options)
-        leaves, given = partition(xs, self._is_leaf)
+        y, leaves, given, static, found, layout = self._called(xs, options)
         each = zip(given.children, wanted, strict=True)
         asked = [w for of, w in each for _ in range(of.num_leaves)]
-        static = self._static(xs, given)
         free = [i for i, w in enumerate(asked) if w and i not in static[0]]
         places = tuple([i for i in free if moves(leaves[i])])
         counts = [i for i in free if kind_of(leaves[i]) == "int"]
-        found, layout = partition(y, moves)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
             parts = zip(flatten_tangent(layout, canonicalize(y, y_bar)), found, strict=True)
@@ -394,10 +382,17 @@ class ImportedRule:
                     return [NotImplementedTangent(reason)] * len(leaves)
 
             entries |= {i: Thunk(lambda i=i: in_reals()[i]) for i in counts}  # type: ignore[misc]
-            t = unflatten_tangent(given, entries.values())
-            return tuple([t[i] for i in range(len(xs))])
+            return tangents_in(given, entries.values(), [True] * len(xs))
 
         return y, pullback
+
+    def _called(self, xs: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the value, then leaves, tree and constants of operands, and the value's leaves."""
+        if self._is_flat:
+            check_flat(self.f, xs)
+        y: Any = self.primal(*xs, **options)
+        leaves, given = partition(xs, self._is_leaf)
+        return y, leaves, given, self._static(xs, given), *partition(y, moves)
 
     def _pulled(
         self,

@@ -141,10 +141,7 @@ def _to_even(x: Any, power: int) -> Any:
 
 def _extreme(of: Any, x: Any, y: Any) -> Any:
     x, y = _array(x, y), _array(y, x)
-    either = of(x, y)
-    if kind_of(either) == "int":
-        return either
-    either = v.where(v.not_equal(y, y), x, either)
+    either = v.where(v.not_equal(y, y), x, of(x, y))
     return v.where(v.not_equal(x, x), y, either)
 
 

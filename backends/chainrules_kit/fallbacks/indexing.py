@@ -19,13 +19,13 @@ _AT_ONCE = 2**22
 @v.getitem.fallback
 def getitem_standard(x: Any, *arrays: Any, index: v.Index) -> Any:
     """Index x by means of the standard: explicit bounds, and one array."""
-    if any(type(e) is tuple and e[0] is bool for e in index) or "bool" in map(kind_of, arrays):
-        return x[index.join(arrays)]
+    masks = any(type(e) is tuple and e[0] is bool for e in index) or "bool" in map(kind_of, arrays)
+    beside = len(arrays) > 1 or (len(arrays) == 1 and any(type(e) is int for e in index))
+    if masks or beside:
+        return x[index.join(arrays)]  # which the library may support
     entries = _entries(index, x.ndim)
     if not arrays:
         return x[tuple(_within(entries, x.shape))]
-    if len(arrays) > 1 or any(type(e) is int for e in index):
-        return x[index.join(arrays)]  # which the library may support
     axis = entries.index(v.Index.HOLE)
     entries[axis] = (slice, None, None, None)
     y = x[tuple(_within(entries, x.shape))]
@@ -80,7 +80,7 @@ def _by_target(x: Any, places: Any, reduce: Any) -> Any:
     targets = v.arange_like(x, stop=n)
     length = max(1, _AT_ONCE // max(1, places.shape[0]))
     found = []
-    for start in range(0, n, length):
+    for start in range(0, max(n, 1), length):  # without elements one pass, for the dtype
         mine = v.reshape(v.index(targets, slice(start, min(n, start + length))), shape=(-1, 1))
         found.append(reduce(v.equal(mine, places)))
     return v.concat(*found, axis=0) if len(found) != 1 else found[0]
@@ -90,8 +90,6 @@ def _by_target(x: Any, places: Any, reduce: Any) -> Any:
 def scatter_add_standard(x: Array, y: Any, *arrays: Any, index: v.Index) -> Any:
     """Find what is added to each element of x, by as many comparisons as x.size times y.size."""
     places, values = _written(x, y, arrays, index)
-    if not math.prod(x.shape) or not places.shape[0]:
-        return v.add(x, v.full_like(values, shape=(), fill=0))
     total = _by_target(x, places, lambda hits: v.sum(v.where(hits, values, 0), axis=-1))
     return v.add(x, v.reshape(total, shape=x.shape))
 

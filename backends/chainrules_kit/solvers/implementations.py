@@ -25,7 +25,6 @@ from chainrules_kit.solvers.vectors import (
     eps_of,
     norm,
     number,
-    size,
 )
 from chainrules_py import ConvergenceError, Primitive
 from chainrules_py import ops as v
@@ -147,7 +146,7 @@ def minimize(
 
     def descend(system: System, tol: float | None, max_steps: int | None) -> Vector:
         found = descended(slope, system.start, 1000 if max_steps is None else max_steps)
-        begun, system.by_products = system.start, size(found) > SMALL and not batch
+        begun, system.by_products = system.start, not batch and system.coordinates.size > SMALL
         unsolved: ConvergenceError | None = None
         if system.by_products:
             try:

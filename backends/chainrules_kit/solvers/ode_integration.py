@@ -21,7 +21,7 @@ from chainrules_kit.solvers.runge_kutta import (
 )
 from chainrules_kit.solvers.step_programs import Program, forget, program_of
 from chainrules_kit.solvers.vectors import Vector, combine, direction, eps_of, norm, number, square
-from chainrules_py import ConvergenceError, ZeroTangent, is_zero, space
+from chainrules_py import ConvergenceError, ZeroTangent
 from chainrules_py import ops as v
 from chainrules_py.extend import Tree, mirrored, refuse_traced, started
 
@@ -65,10 +65,11 @@ class Solution:
         """Pull a cotangent of the states back, by the program, to f, y0, t and the parameters."""
         problem, times = self._problem, self._problem.times
         tree, params = problem.tree, problem.params
+        held = Tree((problem.f, params))
         bars = Tree(self.ys).read(ys_bar)
         t_bars = [0.0] * len(times)
         y_bar = problem.scalars([x[-1] for x in bars])
-        sums: list[Any] = [0.0 * x for x in Tree((problem.f, params)).leaves]
+        sums: list[Any] = [0.0 * x for x in held.leaves]
         assert self.program is not None
         for n, steps in reversed([*enumerate(self.intervals)]):
             a, b = times[n], times[n + 1]
@@ -81,13 +82,8 @@ class Solution:
                 t_bars[n] += (1 - step.start) * t_bar - share * h_bar
                 t_bars[n + 1] += step.start * t_bar + share * h_bar
             y_bar = problem.scalars([x + y[n] for x, y in zip(y_bar, bars, strict=True)])
-        p_bars = []
-        for x in (problem.f, *params):
-            of, none = Tree(x), space(x)
-            bar = of.tangent([sums.pop(0) for _ in of.leaves])
-            p_bars.append(none if is_zero(none) else bar)
         t_bar = v.stack(*[v.index(problem.t, 0) * 0.0 + x for x in t_bars])
-        f_bar, *p_bars = p_bars
+        f_bar, p_bars = held.tangent(sums)
         return f_bar, tree.tangent(y_bar), t_bar, *p_bars
 
 
@@ -169,11 +165,10 @@ class Integration:
             there = b if last else t + signed
             ks.append(self._checked(moved, there))
             error = self._error(weighted([0.0 * x for x in y], signed, method.errors, ks), y, moved)
+            factor = 0.9 * error ** (-1 / method.order) if error > 0.0 else 5.0
             if error <= 1.0:
                 y, k, t = moved, ks[-1], there
                 fractions.append(1.0 if last else (t - a) / (b - a))
-            factor = 0.9 * error ** (-1 / method.order) if error > 0.0 else 5.0
-            if error <= 1.0:
                 h = max(h, length) if factor >= 1.0 and length < h else length * min(factor, 5.0)
             else:
                 h = length * (max(factor, 0.2) if math.isfinite(error) else 0.1)
@@ -288,11 +283,10 @@ class Integration:
 
     def _moved(self, y: Vector, t: float, h: float) -> Vector:
         """Return the state after a step."""
-        if self.sensed is not None:
-            start = self.tree.build(self.scalars(y))
-            return list(self.sensed(start, t, h, self.params, 0.0, None)[0])
-        ks = stages(self.method, self.rate, y, t, h)
-        return weighted(y, h, self.method.weights[-1], ks)
+        start = self.tree.build(self.scalars(y))
+        if self.sensed is None:
+            return list(_step(self.method, self.f, start, t, h, self.params, self.clock)[0])
+        return list(self.sensed(start, t, h, self.params, 0.0, None)[0])
 
     def _sensitivity(self, y: Vector, t: float, h: float, seed: int) -> tuple[Vector, float]:
         """Return the state after a step, and its derivatives' error relative to the tolerance.

@@ -19,7 +19,6 @@ from chainrules_kit.solvers.vectors import (
     every,
     floating,
     norm,
-    size,
 )
 from chainrules_py import Config, ConvergenceError, NoRuleError, NotDifferentiableError, space
 from chainrules_py import ops as v
@@ -147,19 +146,17 @@ class System:
         """Return the equations, and their Jacobian in real coordinates."""
         y, pullback = self.engine.vjp(self._traced, *leaves)
         refuse_traced(y, self.f, self.name)
-        alone = len(leaves) == 1
-        x: Any = leaves[0] if alone else None
-        flat = alone and getattr(x, "ndim", 0) == 1 and self.spaces[0].kind == "real"
+        x: Any = leaves[0] if self.coordinates.is_flat else None
         # For an array that no other engine traces, compute all rows in one pass. A config is
         # another engine, whose pullbacks take one direction.
-        many = not self.batch and type_info(type(x)).host is None
-        if flat and many and not isinstance(self.engine, Config) and y.dtype == x.dtype:
+        known = x is not None and type_info(type(x)).host is None
+        if known and not isinstance(self.engine, Config) and y.dtype == x.dtype:
             (self.matrix,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
         else:
             seeds = [e[0] if len(e) == 1 else tuple(e) for e in self.coordinates.basis()]
             rows = [self.coordinates.flat(list(pullback(e))) for e in seeds]
             self.matrix = v.stack(*rows, axis=-2) if rows else None
-        return [y] if alone else list(y), self.matrix
+        return [y] if len(leaves) == 1 else list(y), self.matrix
 
     def pushed(self, leaves: Vector, direction: Vector) -> Vector:
         """Multiply the Jacobian by a vector."""
@@ -412,7 +409,7 @@ def least(system: System, leaves: Vector) -> Vector:
     """
     if system.matrix is None:
         system.jacobian(leaves)
-    if size(leaves) and falls(system.matrix):
+    if system.coordinates.size and falls(system.matrix):
         raise ConvergenceError(
             "minimize came to a stationary point that is no minimum: the Hessian has a negative "
             "eigenvalue there, so the value falls to a side; start elsewhere, or, if a saddle "
@@ -461,7 +458,7 @@ def _correction(
     system: System, leaves: Vector, solver: Any
 ) -> tuple[Vector, Any, Callable[[Vector], Vector]]:
     """Return the residual, the adjoint of the Jacobian, and a function that applies its inverse."""
-    if solver == "dense" or (solver is None and (system.batch or size(leaves) <= SMALL)):
+    if solver == "dense" or (solver is None and (system.batch or system.coordinates.size <= SMALL)):
         r, matrix = system.jacobian(leaves)
         coordinates = system.coordinates
         return (

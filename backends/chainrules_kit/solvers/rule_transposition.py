@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_kit.solvers.vectors import Vector, direction, eps_of, inner, square
-from chainrules_kit.tangent_conversions import assembled, flat
+from chainrules_kit.tangent_conversions import assembled, flat, opened
 from chainrules_py import (
     Config,
     NotDifferentiableError,
@@ -26,12 +26,9 @@ from chainrules_py.extend import (
     Bound,
     Cache,
     Request,
-    Space,
     Statement,
-    StructureSpace,
     annotate,
     deliver,
-    fields_of,
     find_tracers,
     flatten,
     type_info,
@@ -230,17 +227,11 @@ def _differ(y: Vector, more: Vector, bars: Vector, x: Vector) -> bool:
 
 def _zeros(of: Any, x: Any) -> Iterator[Any]:
     """Yield the zero tangents of a value, in its space, leaf by leaf."""
-    if type(of) is Space:
+    leaves = [leaf for leaf in flatten(x)[0] if not is_zero(space(leaf))]
+    for of_leaf, leaf in zip(opened(of)[0], leaves, strict=True):
         # An array that an engine traces may know more than its space, for example its sharding.
-        info = type_info(type(x))
-        yield zeros_like(x) if info.host is not None and info.is_array else of.zeros()
-    elif type(of) is list:
-        for inner, part in zip(of, x, strict=True):
-            yield from _zeros(inner, part)
-    elif type(of) is StructureSpace:
-        parts = dict(fields_of(x))
-        for key, inner in of.fields.items():
-            yield from _zeros(inner, parts[key])
+        info = type_info(type(leaf))
+        yield zeros_like(leaf) if info.host is not None and info.is_array else of_leaf.zeros()
 
 
 def _image(pullback: Any, bars: list[Any], parts: list[int], onto: list[Any]) -> list[Any]:

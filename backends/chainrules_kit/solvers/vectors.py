@@ -26,13 +26,6 @@ def eps_of(leaves: Vector) -> float:
     return max([2.0**-52, *[resolution(x) for x in leaves if hasattr(x, "dtype")]])
 
 
-def size(leaves: Vector) -> int:
-    """Return the number of real numbers in a vector."""
-    return sum(
-        math.prod(getattr(x, "shape", ())) * (2 if kind_of(x) == "complex" else 1) for x in leaves
-    )
-
-
 def inner(x: Any, y: Any) -> Any:
     """Return Re(xᴴy) of two arrays or numbers, as their library returns it."""
     product = v.conj(x) * y if kind_of(x) == "complex" else x * y
