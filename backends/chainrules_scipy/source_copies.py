@@ -559,7 +559,7 @@ def numpy_with(**instead: Any) -> Any:
 @functools.cache
 def _module(module: Any) -> Any:
     if is_numpy(module):
-        return _module(np)
+        return _module(np)  # pyright: ignore[reportArgumentType]
     is_copied = module in (cmath, math) or module.__name__.split(".")[0] in ("numpy", "scipy")
     return _Module(module) if is_copied else module
 

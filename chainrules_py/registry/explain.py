@@ -187,11 +187,11 @@ def unseen(f: Any, types: tuple[Any, ...]) -> str:
     A library's function hands a structure to a method of its class, or takes it apart: only an
     operation is seen with it. Empty if f is one, or there is no structure among the types.
     """
-    primal: Any = primal_of(f)
+    primal = primal_of(f)
     asked = () if primal in (None, f) else types  # a class may load its backend
     parts = [part for t in asked for part in get_args(t) or (t,) if isinstance(part, type)]
     found = [cls.__qualname__ for cls in parts if is_structure_type(cls)]
-    if not found:
+    if primal is None or not found:
         return ""
     g, is_ours = primal.__name__, primal.__module__.startswith("chainrules_py.ops")
     return (

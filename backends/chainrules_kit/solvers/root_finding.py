@@ -146,12 +146,11 @@ class System:
         """Return the equations, and their Jacobian in real coordinates."""
         y, pullback = self.engine.vjp(self._traced, *leaves)
         refuse_traced(y, self.f, self.name)
-        x: Any = leaves[0] if self.coordinates.is_flat else None
         # For an array that no other engine traces, compute all rows in one pass. A config is
         # another engine, whose pullbacks take one direction.
-        known = x is not None and type_info(type(x)).host is None
-        if known and not isinstance(self.engine, Config) and y.dtype == x.dtype:
-            (self.matrix,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
+        many = self.coordinates.is_flat and type_info(type(leaves[0])).host is None
+        if many and not isinstance(self.engine, Config) and y.dtype == leaves[0].dtype:
+            (self.matrix,) = pullback(v.eye_like(leaves[0], rows=leaves[0].shape[0]), batched=True)
         else:
             seeds = [e[0] if len(e) == 1 else tuple(e) for e in self.coordinates.basis()]
             rows = [self.coordinates.flat(list(pullback(e))) for e in seeds]
