@@ -21,7 +21,7 @@ from chainrules_kit.solvers.runge_kutta import (
 )
 from chainrules_kit.solvers.step_programs import Program, forget, program_of
 from chainrules_kit.solvers.vectors import Vector, combine, direction, eps_of, norm, number, square
-from chainrules_py import ConvergenceError, ZeroTangent
+from chainrules_py import ConvergenceError, ZeroTangent, is_zero, space
 from chainrules_py import ops as v
 from chainrules_py.extend import Tree, mirrored, refuse_traced, started
 
@@ -65,11 +65,11 @@ class Solution:
         """Pull a cotangent of the states back, by the program, to f, y0, t and the parameters."""
         problem, times = self._problem, self._problem.times
         tree, params = problem.tree, problem.params
-        held = Tree((problem.f, params))
+        held = (problem.f, *params)
         bars = Tree(self.ys).read(ys_bar)
         t_bars = [0.0] * len(times)
         y_bar = problem.scalars([x[-1] for x in bars])
-        sums: list[Any] = [0.0 * x for x in held.leaves]
+        sums: list[Any] = [0.0 * x for x in Tree(held).leaves]
         assert self.program is not None
         for n, steps in reversed([*enumerate(self.intervals)]):
             a, b = times[n], times[n + 1]
@@ -83,7 +83,8 @@ class Solution:
                 t_bars[n + 1] += step.start * t_bar + share * h_bar
             y_bar = problem.scalars([x + y[n] for x, y in zip(y_bar, bars, strict=True)])
         t_bar = v.stack(*[v.index(problem.t, 0) * 0.0 + x for x in t_bars])
-        f_bar, p_bars = held.tangent(sums)
+        of_held = zip(map(space, held), Tree(held).tangent(sums), strict=True)
+        f_bar, *p_bars = [of if is_zero(of) else bar for of, bar in of_held]
         return f_bar, tree.tangent(y_bar), t_bar, *p_bars
 
 
