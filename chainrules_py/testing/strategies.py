@@ -140,7 +140,7 @@ def numbers(
     0.2509765625
     """
     grid = st.integers(math.ceil(low * _GRID), math.floor(high * _GRID)).map(lambda k: k / _GRID)
-    return grid.filter(lambda x: x not in np.ravel(avoid))
+    return grid.filter(lambda x: x not in np.ravel(avoid)) if np.size(avoid) else grid
 
 
 def arrays(

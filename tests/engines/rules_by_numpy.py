@@ -22,6 +22,20 @@ def entered(make):
     return make
 
 
+def taxes():
+    """Make a function with a whole number in one branch, whose slope is 0.3 above 1."""
+
+    @primitive
+    def tax(x):
+        return 0 if x < 1.0 else 0.3 * (x - 1.0)
+
+    @rrule.register(tax)
+    def tax_rrule(x):
+        return tax(x), lambda bar: ((0.0 if x < 1.0 else 0.3) * bar,)
+
+    return tax
+
+
 @entered
 def scalar_np():
     f = primitive(lambda x: np.sin(x))

@@ -107,38 +107,12 @@ def _jax_in_double_precision() -> None:
 
 
 # JAX compiles each operation for each shape; these consist of many operations, or of loops.
-_SLOW_ON_JAX = frozenset(
-    [
-        "adjugate",
-        "bessel_i",
-        "betainc",
-        "cholesky_cotangent",
-        "cholesky_tangent",
-        "choose",
-        "eig",
-        "eigh",
-        "eigvals",
-        "expi",
-        "expm",
-        "expm_frechet",
-        "fixed_point",
-        "interp",
-        "linear_solve",
-        "lstsq",
-        "lu_factor",
-        "minimize",
-        "odeint",
-        "order_statistics",
-        "partition",
-        "pinv",
-        "qr",
-        "qr_raw",
-        "root",
-        "solve_sylvester",
-        "unitary_factor",
-        "weighted_quantile",
-    ]
-)
+_SLOW_ON_JAX = frozenset({
+    "adjugate", "bessel_i", "betainc", "cholesky_cotangent", "cholesky_tangent", "choose", "eig",
+    "eigh", "eigvals", "expi", "expm", "expm_frechet", "fixed_point", "interp", "linear_solve",
+    "lstsq", "lu_factor", "minimize", "odeint", "order_statistics", "partition", "pinv", "qr",
+    "qr_raw", "root", "solve_sylvester", "unitary_factor", "weighted_quantile",
+})  # fmt: skip
 KNOWN = (
     Backend("numpy", "numpy"),
     Backend("array_api_strict", "array_api_strict"),

@@ -31,6 +31,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import ops as v
+from tests.engines.rules_by_numpy import taxes
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("chainrules_torch")
@@ -217,16 +218,8 @@ def test_an_ode_in_its_start_parameters_and_times():
 
 
 def test_a_whole_number_in_one_branch_keeps_the_gradient_of_a_compiled_program():
-    @primitive
-    def tax(x):
-        return 0 if x < 1.0 else 0.3 * (x - 1.0)
-
-    @rrule.register(tax)
-    def tax_rrule(x):
-        return tax(x), lambda bar: ((0.0 if x < 1.0 else 0.3) * bar,)
-
     torch.compiler.reset()
-    exported = export(tax)
+    exported = export(taxes())
     net = lambda x: x - exported(x)
     x = torch.tensor(7.0, dtype=torch.float64, requires_grad=True)
     y = torch.compile(net, fullgraph=True, backend="aot_eager")(x)

@@ -653,14 +653,19 @@ def _steps(f: Any, x: Any) -> Any:
     return [(f(x + t) - f(x - t)) / 2e-6 for t in 1e-6 * np.eye(x.size)]
 
 
+def _with_objects(form: str, xp: Any) -> tuple[Any, Any, Any]:
+    """Return a loss of arrays of a library, two points, and its slopes there by differences."""
+    f, xs = OBJECTS_OF[form], np.array([[1.5, 0.7, 2.5], [0.3, 1.2, -0.4]])
+    wanted = [_steps(lambda x: _weighted(f(x), np), x) for x in xs]
+    return lambda x: _weighted(by_numpy(f)(x), xp), xs, wanted
+
+
 @pytest.mark.parametrize("form", OBJECTS_OF)
 def test_arrays_of_traced_numbers_are_results_of_jax(form: str) -> None:
     """They were constants: the derivative was 0."""
     jax: Any = pytest.importorskip("jax")
     importlib.import_module("chainrules_jax")
-    f, xs = OBJECTS_OF[form], np.array([[1.5, 0.7, 2.5], [0.3, 1.2, -0.4]])
-    wanted = [_steps(lambda x: _weighted(f(x), np), x) for x in xs]
-    of = lambda x: _weighted(by_numpy(f)(x), jax.numpy)
+    of, xs, wanted = _with_objects(form, jax.numpy)
     with jax.enable_x64(True):
         a = jax.numpy.asarray(xs)
         for slope in (jax.grad(of), jax.jit(jax.grad(of)), jax.jacfwd(of)):
@@ -673,9 +678,7 @@ def test_arrays_of_traced_numbers_are_results_of_jax(form: str) -> None:
 def test_arrays_of_traced_numbers_are_results_of_pytorch(form: str) -> None:
     torch: Any = pytest.importorskip("torch")
     importlib.import_module("chainrules_torch")
-    f, xs = OBJECTS_OF[form], np.array([[1.5, 0.7, 2.5], [0.3, 1.2, -0.4]])
-    wanted = [_steps(lambda x: _weighted(f(x), np), x) for x in xs]
-    of = lambda x: _weighted(by_numpy(f)(x), torch)
+    of, xs, wanted = _with_objects(form, torch)
     a = torch.tensor(xs)
     compiled = torch.compile(of, backend="aot_eager")
     for slope in (

@@ -18,11 +18,11 @@ from chainrules_py import (
     Tangent,
     ZeroTangent,
     primitive,
-    rrule,
     rule,
     scalar_rule,
 )
 from chainrules_py import ops as v
+from tests.engines.rules_by_numpy import taxes
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -183,22 +183,8 @@ def test_a_batch_of_numbers_beside_a_batch_of_arrays(near, compile):
     near(compile(slope)(a, x), scipy.special.jvp(a[:, None], x))
 
 
-def taxes():
-    """A function with a whole number in one branch, whose slope is 0.3 above 1."""
-
-    @primitive
-    def tax(x):
-        return 0 if x < 1.0 else 0.3 * (x - 1.0)
-
-    @rrule.register(tax)
-    def tax_rrule(x):
-        return tax(x), lambda bar: ((0.0 if x < 1.0 else 0.3) * bar,)
-
-    return export(tax)
-
-
 def test_a_whole_number_in_one_branch_does_not_make_the_others_whole(near):
-    tax = taxes()
+    tax = export(taxes())
     net = lambda x: x - tax(x)
     near(jax.jit(jax.value_and_grad(net))(7.0), (5.2, 0.7))
     near(jax.grad(jax.jit(net))(7.0), 0.7)
