@@ -116,7 +116,7 @@ def tried(
         if program is not None:
             program.first = best[2]
         return best[1]
-    if isinstance(errors[0], NotDifferentiableError | NoRuleError):
+    if isinstance(errors[0], NotDifferentiableError | NoRuleError | TracerError):
         raise errors[0]
     name = name_of(getattr(options.get("run"), "f", f))
     raise NoRuleError(

@@ -497,7 +497,7 @@ class _Names(dict[str, Any]):
         if known is not None:
             return known
         if isinstance(value, ModuleType):
-            return _module(value)
+            return value if cls is _Module else _module(value)
         if value in _classes:  # pyright: ignore[reportUnnecessaryContains]
             return _Class(lambda x: isinstance(x, value), followed_class(value), __new__=_plainly)
         if (
@@ -536,11 +536,12 @@ def _names(theirs: dict[str, Any], **instead: Any) -> _Names:
     return _known.setdefault(key, _Names(theirs, instead)) if key not in _known else _known[key]
 
 
-class _Module:
+class _Module(ModuleType):
     """A module of SciPy or NumPy as copies see it."""
 
     def __init__(self, module: ModuleType) -> None:
-        self.module, self.__name__ = module, module.__name__
+        super().__init__(module.__name__)
+        self.module = module
         self.names = _names(vars(module))
 
     def __getattr__(self, name: str) -> Any:

@@ -21,6 +21,7 @@ from chainrules_py import (
     NoRuleError,
     NotDifferentiableError,
     RuleError,
+    TracerError,
     export,
 )
 from chainrules_scipy import by_numpy, integrate, optimize
@@ -554,6 +555,25 @@ def test_what_cannot_be_tried_is_named_with_what_to_write():
 
     with pytest.raises(NoRuleError, match=r"picky computes.*callback\(picky, result="):
         jax.jit(by_numpy(picky))(np.ones(2))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", ["ttest_1samp", "ttest_ind", "ttest_rel"])
+def test_results_that_name_their_library(name: str, library: str) -> None:
+    """A result of a t-test holds the module that computed it, which is a constant."""
+    pytest.importorskip(library)
+    x, y = np.array([1.0, 2.0, 4.0]), 0.5 if name == "ttest_1samp" else np.array([2.0, 1.0, 0.5])
+    f = lambda x: export(getattr(scipy.stats, name), to=library)(x, y).statistic
+    plain = lambda x: getattr(scipy.stats, name)(x, y).statistic
+    slopes = [(plain(x + t) - plain(x - t)) / 2e-6 for t in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(_gradient(f, x, library), slopes, rtol=1e-6)
+
+
+def test_a_trial_says_what_converts_traced_numbers():
+    jax = pytest.importorskip("jax")
+    importlib.import_module("chainrules_jax")
+    with pytest.raises(TracerError, match="cannot convert a traced"):
+        jax.jit(jax.grad(by_numpy(lambda x: float(x[0]) * x[1])))(np.ones(2))
 
 
 def test_whole_numbers_on_trial_do_not_round_what_comes_later():
