@@ -9,6 +9,7 @@ import math
 import string
 from typing import Any
 
+from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.ops import (
     broadcast_to,
     conj,
@@ -28,6 +29,11 @@ from chainrules_py.values.dispatch_types import Numeric
 @rule(einsum, batched=True)
 def einsum_rule(*operands: Numeric, subscripts, optimize):
     """z = Σ Π xᵢ.  ż replaces one operand by its tangent; x̄ᵢ = Σ z̄ Π conj(xⱼ), j ≠ i."""
+    if {*subscripts} - {*string.ascii_letters, ","} != {*"->"}:
+        raise NotDifferentiableError(
+            f"ops.einsum has a derivative for subscripts of letters with '->', as 'ij,jk->ik', and "
+            f"got {subscripts!r}: write the output, and no '...' or spaces, or call np.einsum"
+        )
     maps = [
         LinearMap(
             push,

@@ -361,6 +361,22 @@ def spread_given(y_dot: Any, y: Any, tangents: tuple[Any, ...], *, batch: int = 
     return spread(y_dot, y, batch=batch)
 
 
+def check_shape(shape: Any, of: Any, by: Any) -> None:
+    """Raise if the shape of a tangent that a push gives is not that of the result, or its space.
+
+    Raises
+    ------
+    ProjectionError
+        If the shapes differ: broadcasting the tangent would give another derivative.
+    """
+    wanted = getattr(of, "shape", shape)
+    if shape != wanted:
+        raise ProjectionError(
+            f"a push of {by!r} gives a tangent of shape {tuple(shape)} for a result of shape "
+            f"{wanted}: give one of shape {wanted}"
+        )
+
+
 def check_real(t: Any, of: Space) -> None:
     """Raise for a complex tangent in a space that is not complex.
 

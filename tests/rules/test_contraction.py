@@ -6,7 +6,12 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_py import DegeneracyWarning, TracerError, UnsupportedKeywordError
+from chainrules_py import (
+    DegeneracyWarning,
+    NotDifferentiableError,
+    TracerError,
+    UnsupportedKeywordError,
+)
 from chainrules_py import ops as v
 from chainrules_tape import grad, hessian, jvp, vjp
 
@@ -124,6 +129,17 @@ def test_what_einsum_refuses(keyword):
         grad(lambda x: np.einsum("i->", x, **keyword))(np.ones(3))
     with pytest.raises((UnsupportedKeywordError, TracerError)):
         grad(lambda x: np.einsum("i->", x, out=np.zeros(())))(np.ones(3))
+
+
+@pytest.mark.parametrize("subscripts", ["ij,jk", "ba,jk", "...j,jk->...k", " ij, jk -> ik"])
+def test_abbreviated_subscripts_of_the_operation(subscripts):
+    """Its value is NumPy's; the rule took an absent arrow for an empty output."""
+    x = np.arange(6.0).reshape(2, 3)
+    f = lambda x: v.einsum(x, x.T, subscripts=subscripts)
+    with pytest.raises(NotDifferentiableError, match="letters with '->'"):
+        grad(lambda x: np.sum(f(x)))(x)
+    with pytest.raises(NotDifferentiableError, match="letters with '->'"):
+        jvp(f, (x,), (x,))
 
 
 def test_einsum_of_the_wrong_number_of_operands():

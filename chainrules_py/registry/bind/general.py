@@ -37,6 +37,7 @@ from chainrules_py.tangents.primal_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,
     StructureSpace,
+    check_shape,
     fit,
     kind_of,
     known_space,
@@ -198,6 +199,10 @@ class GeneralRecipe(_Written, SharedRun):
                     )
                     if type(y) is StructureSpace:
                         term = mirrored(term, y)
+                    shape = getattr(term, "shape", None)
+                    # A term like its tangent broadcasts as its operand does; any other is whole.
+                    if shape is not None and shape != getattr(t, "shape", ()):
+                        check_shape(shape[batch:], y, statement)
                     if batch:  # terms do not broadcast against each other behind the batch axis
                         term = spread_given(term, y, tangents, batch=batch)
                     y_dot = term if y_dot is ZERO else add_tangents(y_dot, term)

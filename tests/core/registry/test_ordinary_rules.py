@@ -22,7 +22,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_tape import grad, hessian, jvp, linearize, value_and_grad, vjp
+from chainrules_tape import grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
 
 X = np.linspace(0.1, 1.0, 5)
 
@@ -268,6 +268,31 @@ def test_a_partial_of_a_wrong_shape(constructor):
     scalar_rule(f, lambda _y, x: np.ones(7))
     with pytest.raises(ProjectionError, match=r"partial|another shape"):
         grad(lambda x: f(x))(0.5) if constructor == "reverse" else jvp(f, (0.5,), (1.0,))
+
+
+@pytest.mark.parametrize("push", [np.sum, lambda t: t[:1], lambda t: np.stack([t, t])])
+@pytest.mark.parametrize("mode", ["one", "two", "many"])
+def test_a_push_of_a_wrong_shape(push, mode):
+    """Broadcasting it to the result gave another derivative, silently."""
+    f = primitive(lambda x, y: 2.0 * x + y)
+    half = lambda bar: bar
+    rule(f)(lambda x, y: (2.0 * x + y, (LinearMap(push, half), LinearMap(half, half))))
+    with pytest.raises(ProjectionError, match=r"result of shape \(5,\): give one of shape \(5,\)"):
+        if mode == "many":
+            jacobian(lambda x: f(x, X), mode="forward")(X)
+        elif mode == "one":
+            jvp(lambda x: f(x, X), (X,), (X,))
+        else:
+            jvp(f, (X, X), (X, X))
+
+
+def test_a_push_like_its_operand_broadcasts_as_the_operand_does():
+    f = primitive(lambda x, y: 2.0 * x + y)
+    half, twice = (LinearMap(lambda t, c=c: c * t, lambda bar, c=c: c * bar) for c in (1.0, 2.0))
+    rule(f)(lambda x, y: (2.0 * x + y, (twice, half)))
+    for x, y in ((X, np.ones((3, 5))), (np.ones((3, 1)), X), (2.0, X), (X, 2.0)):
+        y_dot = jvp(f, (x, y), (x, y))[1]
+        np.testing.assert_allclose(y_dot, 2.0 * x + y)
 
 
 def test_a_complex_partial_of_a_real_function():
