@@ -54,7 +54,8 @@ def refusals(operation, engine, most):
         plain = operation if engine == "autograd" else f
         z, of_vector = as_vector(f, plain, operands, options)
         runs = {"value": lambda *_: f(*operands, **options)}  # noqa: B023
-        runs |= {name: table.table[name].run for name in DOORS if name in table.table}
+        if engine != "mlx" or z.size:  # its jvp of an empty array that is reshaped may never end
+            runs |= {name: table.table[name].run for name in DOORS if name in table.table}
         for door, run in runs.items():
             with table.context():
                 try:
