@@ -241,15 +241,18 @@ class Notes:
             If they raise or call a handler, which a program does not do.
         """
         now: dict[str, Any] = {**np.geterr()}
-        if now == self._errors and warnings.filters is self._filters:
-            return
         if any([now[k] not in ("ignore", "warn", before) for k, before in self._errors.items()]):
+            if (home := str(getattr(np.geterrcall(), "__module__", ""))).startswith("chainrules_"):
+                raise Unfit(
+                    f"a function of {home} is not compiled: call it outside, and compile what is "
+                    f"around it"
+                )
             raise Unfit("np.errstate has errors raised, or handled, in the function")
         if warnings.filters is not self._filters and any(
             [each[0] == "error" for each in warnings.filters]
         ):
             raise Unfit("warnings are made errors in the function")
-        self.quiet = True
+        self.quiet |= now != self._errors or warnings.filters is not self._filters
 
     def _computed(
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]

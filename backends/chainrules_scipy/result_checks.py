@@ -13,12 +13,15 @@ from scipy.optimize import OptimizeResult
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import (
+    Line,
     Tracer,
     beside,
+    caller,
     flatten,
     inside,
     map_leaves,
     refuse_type,
+    told,
     type_info,
     untraced,
     varies,
@@ -308,6 +311,10 @@ def refuse_output(name: str, output: Any) -> None:
     """Raise for an output array, into which plain numbers would be written."""
     if isinstance(output, (np.ndarray, Tracer)):
         reject(
-            f"{name}(output=...) is not for traced values; take what it returns",
+            told(
+                f"{name}(output=...) is not for traced values",
+                Line(caller()),
+                "take what it returns; in place of taylor, nest jvp",
+            ),
             UnsupportedKeywordError,
         )

@@ -159,21 +159,15 @@ def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
     return dist._logpdf(z, *shapes) if has_log else log_of(dist._pdf(z, *shapes))
 
 
-def _general(dist: Any) -> Any:
-    """Return the class from which a distribution inherits its general methods."""
-    return (
-        scipy.stats.rv_discrete
-        if isinstance(dist, scipy.stats.rv_discrete)
-        else scipy.stats.rv_continuous
-    )
-
-
 def _is_users(dist: Any) -> bool:
     return not type(dist).__module__.startswith("scipy.")
 
 
 def _is_own(dist: Any, name: str) -> bool:
-    return getattr(type(dist), name) is not getattr(_general(dist), name)
+    """Return whether a class of distributions has a method of its own, and not the general one."""
+    return getattr(type(dist), name) not in [
+        getattr(c, name, None) for c in (scipy.stats.rv_continuous, scipy.stats.rv_discrete)
+    ]
 
 
 def _named(method: Any, name: str, text: str) -> Any:
@@ -529,7 +523,9 @@ def _standard(dist: Any, shapes: tuple[Any, ...]) -> Any:
 def _of_plain(dist: Any, what: str) -> Iterator[None]:
     try:
         yield
-    except (TracerError, TypeError, ValueError):  # of NumPy, for an array of traced values
+    except (TracerError, TypeError, ValueError) as error:  # for an array of traced values
+        if "Taylor series" in str(error):
+            raise
         reject(f"SciPy computes the {what} of {dist.name} of plain numbers; hold its shapes fixed")
 
 
@@ -605,7 +601,7 @@ def entropy(dist: Any, *args: Any, **options: Any) -> Any:
 def _standard_entropy(dist: Any, shapes: tuple[Any, ...]) -> Any:
     function, is_own = type(dist)._entropy, _is_own(dist, "_entropy")
     if dist.name in ("binom", "hypergeom") or (
-        _general(dist) is scipy.stats.rv_discrete and not is_own
+        isinstance(dist, scipy.stats.rv_discrete) and not is_own
     ):
         numbers, p = _probabilities(dist, shapes)
         plain = [*map(readable, shapes)]

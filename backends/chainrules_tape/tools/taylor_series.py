@@ -30,11 +30,13 @@ from chainrules_py import ops as v
 from chainrules_py.extend import (
     ArrayLike,
     Classes,
+    Line,
     Notes,
     Tracer,
     any_engine,
     as_arrays,
     bind,
+    caller,
     demand_rule,
     describe,
     explain_error,
@@ -53,6 +55,7 @@ from chainrules_py.extend import (
     new_level,
     notes,
     rebuild,
+    told,
     unflatten,
     untraced,
 )
@@ -124,7 +127,7 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
             given.append(leaf)
             continue
         start = leaf * 1.0 if kind_of(leaf) == "int" else leaf
-        terms = [_or_zeros(row[k], start) for row in rows]
+        terms = [zeros(start) if is_zero(row[k]) else row[k] for row in rows]
         terms += [zeros(start)] * (order - len(terms))
         given.append(_stacked(start, level, terms))
     noted = notes[level] = Notes()
@@ -199,10 +202,6 @@ def _depth(x: Any) -> int:
     return 1 + _depth(x[0] if x else None) if isinstance(x, list) else 0
 
 
-def _or_zeros(t: Any, like: Any) -> Any:
-    return zeros(like) if is_zero(t) else t
-
-
 class SeriesConfig(Config):
     """Configuration of series as rules see it: they may push through functions."""
 
@@ -212,9 +211,14 @@ class SeriesConfig(Config):
 
 
 def _write(x: Any, *_: Any) -> Any:
+    line = Line(caller())
+    write = (
+        "nest jvp, as no Taylor series goes through what this line calls"
+        if line.called
+        else "make another, y = y + x, or one of elements, y = np.stack([...])"
+    )
     raise TracerError(
-        f"{describe(x.payload)} has a Taylor series, and is written to: make another, y = y + x, "
-        f"or one of elements, y = np.stack([...])"
+        told(f"{describe(x.payload)} has a Taylor series, and is written to", line, write)
     )
 
 

@@ -452,6 +452,18 @@ def test_advice_for_traced_programs_is_none_for_compiled_ones(name, capfd):
     assert not capfd.readouterr().err  # of C code that reads a recorded value
 
 
+def test_an_integral_that_handles_errors_itself_is_named():
+    """The program of a person has no ``np.errstate``."""
+    integrate = pytest.importorskip("chainrules_scipy.integrate")
+    f = lambda p: integrate.quad(lambda u: np.exp(-p[0] * u) / (u**2 + p[1]), 0.0, 2.0)[0]
+    curve = compile(lambda p, t: ct.hvp(f, p, t))
+    with pytest.warns(RecordingWarning, match="chainrules_scipy.integrate is not compiled: call"):
+        curve(np.array([1.0, 2.0]), np.ones(2))
+    handled = np.errstate(all="call", call=lambda *_: None)(lambda x: np.exp(x))
+    with pytest.raises(RecordingError, match="has errors raised, or handled, in the function"):
+        compile(handled, strict=True)(X)
+
+
 def test_a_strict_function_may_fill_a_cache_once():
     cache = {}
 

@@ -11,6 +11,7 @@ import scipy.ndimage as theirs
 import chainrules_scipy.ndimage as ours
 from chainrules_py import TracerError, UnsupportedKeywordError
 from chainrules_tape import grad, value_and_grad
+from chainrules_tape.tools import taylor
 from tests.libraries.scipy.same import check_same
 
 _rng = np.random.default_rng(2)
@@ -137,6 +138,8 @@ def test_what_is_not_taken():
         grad(lambda x: ours.laplace(x, output=X.copy()).sum())(X)
     with pytest.raises(UnsupportedKeywordError, match="output"):
         grad(lambda x: ours.gaussian_gradient_magnitude(x, 1.0, output=X.copy()).sum())(X)
+    with pytest.raises(UnsupportedKeywordError, match=r"py:\d+: ours.sobel\(x\)\n.* nest jvp"):
+        taylor(lambda x: ours.sobel(x), X, X, 2)  # SciPy's source passes an output
 
 
 @pytest.mark.parametrize("name", ["morphological_gradient", "gaussian_filter", "label"])

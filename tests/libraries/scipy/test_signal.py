@@ -127,6 +127,10 @@ def test_what_is_not_taken():
     "call, line",
     [
         (lambda: taylor(lambda x: ours.welch(x, nperseg=8)[1], X[0], [X[0]], 2), "nest jvp"),
+        (
+            lambda: taylor(ours.hilbert, X[0], [X[0]], 2),
+            r"\n  .*test_signal.py:\d+: taylor\(ours.hilbert, .*\n  nest jvp",
+        ),
         (lambda: grad(lambda x: ours.cspline1d_eval(B, x)[0])(X[0]), r"call .*install\(\) before"),
     ],
 )

@@ -20,6 +20,7 @@ from chainrules_scipy import stats
 from chainrules_scipy.stats import Distribution, distributions
 from chainrules_scipy.stats.formulas import INTEGRATED
 from chainrules_tape import grad, hessian, jacobian, jvp
+from chainrules_tape.tools import taylor
 from tests.libraries.scipy.samples.judge import samples
 
 METHODS = ("logpdf", "pdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
@@ -1161,3 +1162,9 @@ def test_moments_have_the_shape_of_all_parameters(moments):
     value, _ = jvp(lambda p: f(stats, p), (p,), (p,))
     np.testing.assert_allclose(value, f(scipy.stats, p), rtol=1e-12)
     assert np.shape(value) == np.shape(f(scipy.stats, p))
+
+
+def test_a_taylor_series_of_an_entropy_that_is_written_names_its_line():
+    with pytest.raises(TracerError, match=r"\(p\)\n  nest jvp, as no Taylor series"):
+        taylor(lambda p: stats.gamma.entropy(p), 2.0, 1.0, 2)
+    assert np.isfinite(hessian(lambda p: stats.gamma.entropy(p))(2.0))
