@@ -192,17 +192,13 @@ class GeneralRecipe(_Written, SharedRun):
                         continue
                     t = aligned(unthunk(t), _axes(y)) if align else t() if type(t) is Thunk else t
                     term = (half or _half(None, "push", statement))(t, *saved)
-                    term = (
-                        given(term, statement)
-                        if term is None or isinstance(term, AbstractTangent)
-                        else term
-                    )
+                    if term is None or isinstance(term, AbstractTangent):
+                        term = given(term, statement)
+                    # A term like its tangent broadcasts as its operand does; any other is whole.
+                    elif getattr(term, "shape", None) not in (None, getattr(t, "shape", ())):
+                        check_shape(term.shape[batch:], y, statement)
                     if type(y) is StructureSpace:
                         term = mirrored(term, y)
-                    shape = getattr(term, "shape", None)
-                    # A term like its tangent broadcasts as its operand does; any other is whole.
-                    if shape is not None and shape != getattr(t, "shape", ()):
-                        check_shape(shape[batch:], y, statement)
                     if batch:  # terms do not broadcast against each other behind the batch axis
                         term = spread_given(term, y, tangents, batch=batch)
                     y_dot = term if y_dot is ZERO else add_tangents(y_dot, term)
