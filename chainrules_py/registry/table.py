@@ -102,15 +102,20 @@ def _table(
     mode: str,
     can: frozenset[Capability],
     layer: int,
+    written: bool = False,
 ) -> MethodTable[Statement]:
-    """Return the method table for a mode in a layer of overrides."""
+    """Return the method table for a mode in a layer of overrides.
+
+    With ``written``, statements that are derived from the other mode are left out.
+    """
     statements, tables = primal.stated
-    key = (mode, can, layer)
+    key = (mode, can, layer, written)
     if key not in tables:
         table: MethodTable[Statement] = MethodTable(primal.__name__)
         # At equal signature and layer, a rule with more requirements replaces one with fewer.
         for s in sorted(_not_outdone(statements), key=lambda s: len(s.requires)):
-            if mode in s.modes and meets(can, s.requires) and s.override == layer:
+            fits = mode in s.modes and meets(can, s.requires) and s.override == layer
+            if fits and not (written and s.transposed):
                 table.add(s.signature, s.varargs, s.rank, s)
         tables[key] = table
     return tables[key]  # type: ignore[no-any-return]
@@ -135,6 +140,10 @@ def _best(
     """
     for layer in sorted({s.override for s in primal.stated[0]}, reverse=True):
         found = _table(primal, mode, can, layer).resolve(operands)
+        if found is not None and found.transposed:
+            written = _table(primal, mode, can, layer, written=True).resolve(operands)
+            # Of one package, what states the mode comes before what follows, for any types.
+            found = written if written and written.owner == found.owner else found
         if found is not None:
             stated = _not_outdone(primal.stated[0])
             where = {s.owner: s.where for s in stated if mode in s.modes and s.has_place_of(found)}

@@ -44,9 +44,10 @@ def is_generator(cls: type) -> bool:
 
 def _meet() -> None:
     """Register the generators of the modules that are imported."""
-    for module in tuple(with_generators):
+    for module, registers in tuple(with_generators.items()):
         if module in sys.modules:
-            importlib.import_module(with_generators.pop(module))
+            importlib.import_module(registers)  # another thread may do so, and both wait for it
+            with_generators.pop(module, None)
 
 
 def states(generators: Iterable[Any], shared: bool) -> list[Callable[[], Any]]:

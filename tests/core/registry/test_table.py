@@ -39,7 +39,7 @@ from chainrules_py import ops as v
 from chainrules_py.extend import Library, find_rule, register_array_type
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.plugins import Layer
-from chainrules_tape import grad
+from chainrules_tape import grad, jvp
 
 
 def fresh(name: str = "f", operands: int = 1) -> Any:
@@ -502,6 +502,41 @@ def test_a_rule_and_its_transpose_are_told_as_one():
         with pytest.raises(NoRuleError, match=told) as error:
             ask({"a": 1.0})
         assert str(error.value).count("(Numeric)") == 1
+
+
+@pytest.mark.parametrize("stated", ["both", "derived", "own", "neither"])
+def test_a_stated_mode_comes_before_one_that_follows(stated):
+    """For any annotations: the transpose of a more specific statement was used instead."""
+    narrow, wide = {"x": Array}, {}
+    forward = wide if stated in ("own", "neither") else narrow
+    reverse = wide if stated in ("derived", "neither") else narrow
+
+    def ahead(ts, x):
+        return 2.0 * x, 3.0 * ts[0]
+
+    def back(x):
+        return 2.0 * x, lambda y_bar: (5.0 * y_bar,)
+
+    ahead.__annotations__, back.__annotations__ = forward, reverse
+    f = primitive(lambda x: 2.0 * x)
+    frule.register(f)(ahead)
+    rrule.register(f)(back)
+    x = np.ones(2)
+    assert grad(lambda x: np.sum(f(x)))(x).tolist() == [5.0, 5.0]
+    assert jvp(f, (x,), (x,))[1].tolist() == [3.0, 3.0]
+    assert rrule(f, x)[1](x)[0].tolist() == [5.0, 5.0]
+    assert frule((x,), f, x)[1].tolist() == [3.0, 3.0]
+
+
+def test_a_mode_that_follows_from_a_users_rule_comes_before_one_of_a_package(layers):
+    f = fresh()
+    rule(f)(factor_rule(4.0, Numeric, module=MODULES[Layer.CORE]))
+
+    def ahead(ts, x: float):
+        return x, 3.0 * ts[0]
+
+    frule.register(f)(ahead)
+    assert grad(f)(1.0) == 3.0
 
 
 def test_explain_is_an_object_whose_repr_is_the_text():

@@ -8,6 +8,7 @@ import random
 import numpy as np
 
 from chainrules_py import rrule
+from chainrules_py.values import random_generators
 from chainrules_py.values.random_generators import is_generator, register_generator, states
 
 rrule(np.sin, np.ones(1))  # the library is there
@@ -23,6 +24,14 @@ def test_what_was_drawn_is_drawn_again():
     for call in put:
         call()
     assert draw() == drawn
+
+
+def test_a_module_that_another_thread_registers_meanwhile(monkeypatch):
+    """Both threads import it; the second found its entry gone."""
+    monkeypatch.setitem(random_generators.with_generators, "random", "planted")
+    meanwhile = lambda _: random_generators.with_generators.pop("random")
+    monkeypatch.setattr(random_generators.importlib, "import_module", meanwhile)
+    assert is_generator(random.Random)
 
 
 def test_a_generator_of_ones_own():
