@@ -12,7 +12,7 @@ from chainrules_py.primitives.method_table import _accepts
 from chainrules_py.primitives.plugins import module_of, root_of, see, see_about, see_all
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, stated, unbind
-from chainrules_py.rule_config import Config
+from chainrules_py.rule_config import Always, Config, ForwardMode, ReverseMode
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 
@@ -69,6 +69,15 @@ def missing_rule(f: Any, operands: tuple[type, ...], mode: str | None = None) ->
             )
             for i, c in enumerate(operands)
         )
+    ]
+    given += [
+        f"write {kind}({'tangents, ' * (mode == 'forward')}config, {name}, ...) with the config "
+        f"of an engine that has {set(s.requires)} (any_engine of chainrules_py.extend has both "
+        f"modes), or state @{kind}.register({name}) that requires nothing"
+        for s in known
+        if s.requires
+        and mode in s.modes
+        and all(map(_accepts, (*s.signature, *[s.varargs or object] * len(operands)), operands))
     ]
     write = [*about, *given, f"write {primal.stated_by.format(primal.__name__)}"][0]
     engines = dict(plugins.announced("chainrules_py.exporters"))
@@ -172,7 +181,10 @@ class Explanation:
             s = self.rule.statement(mode) if self.rule else None
             text = "ambiguous" if self.ambiguous else "none"
             if s is not None:
-                text = f"{s.recipe.constructor} for {s.types} ({s.layer.name.lower()})  {s.where}"
+                text = (
+                    f"{'transpose of ' * s.transposed}{s.recipe.constructor} for {s.types} "
+                    f"({s.layer.name.lower()})  {s.where}"
+                )
             lines.append(f"  {kind}  {text}")
         lines += [f"   not  {_line(s)}" for s in self.others]
         return "\n   !!   ".join(
@@ -211,6 +223,12 @@ def _line(s: Statement) -> str:
     return f"{s.types} {modes} ({s.layer.name.lower()}){needs}  {s.where}"
 
 
+class _BothModes(Config):
+    """An engine that rules may ask for both modes."""
+
+    capabilities = frozenset((ReverseMode, ForwardMode, Always))
+
+
 def explain(f: Any, *operands: Any, config: Config | None = None, **options: Any) -> Explanation:
     """Return which rules a call uses, where they are defined, and which others exist.
 
@@ -221,7 +239,7 @@ def explain(f: Any, *operands: Any, config: Config | None = None, **options: Any
     *operands
         The operands of the call: their types, and dtypes and devices where rules require them.
     config : Config, optional
-        The engine.
+        The engine; by default one with both modes, as the tape.
     **options
         The options of the call, which choose no rule.
 
@@ -233,7 +251,7 @@ def explain(f: Any, *operands: Any, config: Config | None = None, **options: Any
     f, operands = unbind(f, operands)
     classes = tuple(map(type, operands))
     try:
-        rule, ambiguous = find_rule(f, classes, config), ""
+        rule, ambiguous = find_rule(f, classes, config or _BothModes()), ""
     except AmbiguousRuleError as error:
         rule, ambiguous = None, str(error)
     return Explanation(f, classes, rule, ambiguous)

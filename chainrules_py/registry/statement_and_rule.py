@@ -89,8 +89,8 @@ class Statement:
         Its layer of overrides, of which the highest wins: 0, 1 with ``override=True``, more in a
         block.
     transposed : bool
-        Whether it is derived from a statement of the other mode. A written statement of this mode
-        for the same types and in the same layer takes precedence.
+        Whether it is derived from a statement of the other mode. A written statement of this mode,
+        for any types that fit and by the same owner, takes precedence.
     source : Source
         Where it was written.
     recipe : Recipe or None
@@ -159,11 +159,6 @@ class Statement:
     def where(self) -> str:
         """``file:line`` of the statement."""
         return self.source.where
-
-    @property
-    def rank(self) -> int:
-        """The precedence among statements of one signature and ``override``: the higher wins."""
-        return 4 * self.layer - 2 * self.transposed
 
     def __reduce__(self) -> Any:
         """Pickle as a position in the table, which importing its module restores."""

@@ -16,6 +16,7 @@ from chainrules_py.errors import AmbiguousRuleError, RuleError, describe
 from chainrules_py.primitives.aliases.alias import UFUNC_KEYWORDS, alias, aliases
 from chainrules_py.primitives.method_table import Cache, MethodTable, invalidate, lock
 from chainrules_py.primitives.plugins import (
+    Layer,
     check_contract,
     contested,
     module_of,
@@ -102,21 +103,22 @@ def _table(
     mode: str,
     can: frozenset[Capability],
     layer: int,
-    written: bool = False,
+    writer: Layer | str | None = None,
 ) -> MethodTable[Statement]:
     """Return the method table for a mode in a layer of overrides.
 
-    With ``written``, statements that are derived from the other mode are left out.
+    With a ``writer``, only statements of this owner that are not derived from the other mode.
     """
     statements, tables = primal.stated
-    key = (mode, can, layer, written)
+    key = (mode, can, layer, writer)
     if key not in tables:
         table: MethodTable[Statement] = MethodTable(primal.__name__)
         # At equal signature and layer, a rule with more requirements replaces one with fewer.
         for s in sorted(_not_outdone(statements), key=lambda s: len(s.requires)):
             fits = mode in s.modes and meets(can, s.requires) and s.override == layer
-            if fits and not (written and s.transposed):
-                table.add(s.signature, s.varargs, s.rank, s)
+            if fits and (writer is None or (s.owner == writer and not s.transposed)):
+                # Of equal signatures the layer decides, and then whether the mode is written.
+                table.add(s.signature, s.varargs, 2 * s.layer - s.transposed, s)
         tables[key] = table
     return tables[key]  # type: ignore[no-any-return]
 
@@ -141,9 +143,8 @@ def _best(
     for layer in sorted({s.override for s in primal.stated[0]}, reverse=True):
         found = _table(primal, mode, can, layer).resolve(operands)
         if found is not None and found.transposed:
-            written = _table(primal, mode, can, layer, written=True).resolve(operands)
             # Of one package, what states the mode comes before what follows, for any types.
-            found = written if written and written.owner == found.owner else found
+            found = _table(primal, mode, can, layer, found.owner).resolve(operands) or found
         if found is not None:
             stated = _not_outdone(primal.stated[0])
             where = {s.owner: s.where for s in stated if mode in s.modes and s.has_place_of(found)}

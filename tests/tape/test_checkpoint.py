@@ -10,6 +10,7 @@ import random
 import secrets
 import subprocess
 import sys
+import threading
 import tracemalloc
 import weakref
 from typing import Any
@@ -615,6 +616,87 @@ def test_several_threads_pull_back_at_once():
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         for found in pool.map(lambda _: pullback(X)[0], range(200)):
             assert found == pytest.approx(want, rel=1e-13)
+
+
+SAVES = ["nothing", "cheap", "mincut", []]
+
+
+def of_threads(f, x):
+    """The gradient by central differences, and the gradient."""
+    want = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(len(x))]
+    return pytest.approx(np.array(want), rel=1e-6), grad(f)(x)
+
+
+@pytest.mark.parametrize("save", SAVES, ids=str)
+def test_threads_of_the_function_call_it_at_once(save):
+    def f(x):
+        meet = threading.Barrier(4, timeout=10)
+
+        def body(x, k):
+            y = np.sin(k * x)
+            meet.wait()
+            y = np.exp(y) * x
+            meet.wait()
+            return np.sum(y)
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            return sum(pool.map(lambda k: k * checkpoint(body, save=save)(x, k), range(4)))
+
+    want, found = of_threads(f, np.array([0.3, 0.7]))
+    assert found == want
+
+
+@pytest.mark.parametrize("save", ["cheap", "mincut", []], ids=str)
+@pytest.mark.parametrize("before", [True, False])
+def test_a_policy_keeps_no_calls_of_other_threads(save, before, monkeypatch):
+    """Another thread records just before, or just after, each call is noted."""
+    from chainrules_tape.checkpoint.checkpoint_and_policies import Calls
+
+    others, keep = [], Calls.keep
+    x, outer = np.array([0.3, 0.7]), threading.get_ident()
+
+    def keeps(self, *call):
+        if threading.get_ident() == outer:
+            if not before:
+                keep(self, *call)
+            others.append(pool.submit(lambda: np.sum(np.cos(given[-1] * len(others)))).result())
+            if not before:
+                return
+        keep(self, *call)
+
+    given = []
+
+    def f(x):
+        others.clear()
+        given.append(x)
+        y = checkpoint(lambda x: np.sum(np.exp(np.sin(x) * x)), save=save)(x)
+        return y + sum(others)
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(Calls, "keep", keeps)
+        found = grad(f)(x)
+    n = len(others)
+    assert n > 2
+    plain = lambda x: np.sum(np.exp(np.sin(x) * x)) + sum(np.sum(np.cos(x * k)) for k in range(n))
+    want = [(plain(x + h) - plain(x - h)) / 2e-6 for h in 1e-6 * np.eye(2)]
+    assert found == pytest.approx(np.array(want), rel=1e-6)
+
+
+def test_records_of_other_threads_are_not_dropped_with_its_own():
+    def f(x):
+        found = []
+
+        def body(x):
+            if not found:
+                found.append(pool.submit(lambda: np.sum(np.cos(x))).result())
+            return np.sum(np.sin(x))
+
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            return checkpoint(body)(x) + found[0]
+
+    with pytest.raises(MutationError, match=r"2 calls for 4.*no other thread may record") as caught:
+        grad(f)(X)
+    assert len(str(caught.value).partition("\nwhile")[0]) < 400
 
 
 def test_dataclasses_go_through():

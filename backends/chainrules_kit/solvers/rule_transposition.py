@@ -197,7 +197,7 @@ _NOT_LINEAR = (
 )
 _CALLS_ITSELF = (
     "it calls {primal} on the {tangent}, and so itself without end; compute with the {tangent} by "
-    "other operations, or write linear_rule({primal}, lambda y_bar, x: ...) in its place"
+    "other operations, or state an {constructor} as well, by @{constructor}.register({primal})"
 )
 
 

@@ -188,7 +188,7 @@ def linked(x: Any, view: View) -> SliceOf | None:
     if type(of) is not Space or of.kind not in ("real", "complex"):
         return None
     link = view.link = SliceOf(x.place, of)
-    view.children = view.children or []
+    view.children = [] if view.children is None else view.children
     return link
 
 

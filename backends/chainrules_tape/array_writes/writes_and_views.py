@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import threading
 import types
 import weakref
 from collections.abc import Callable
@@ -163,21 +164,27 @@ class View:
 
     def forget(self) -> None:
         """Remove dead references."""
-        self.limit = 2 * len(self.living()) + 16
+        with writing:
+            self.limit = 2 * len(self.living()) + 16
 
     def living(self) -> list[Any]:
         """Return the views of this tracer that still exist."""
-        pairs = [(reference, reference()) for reference in self.children or ()]
-        self.children = [reference for reference, child in pairs if child is not None]
+        children = self.children or []  # to which other threads may add meanwhile
+        pairs = [(reference, reference()) for reference in children]
+        children[: len(pairs)] = [reference for reference, child in pairs if child is not None]
         return [child for _, child in pairs if child is not None]
+
+
+# Held while a tracer is written to or read again, and while its view is created: threads may
+# write to parts of one array.
+writing = threading.RLock()
 
 
 def view_of(x: Any) -> View:
     """Return the view of a tracer; create it if there is none."""
-    try:
-        view: View = x.as_view
-    except AttributeError:
-        view = x.as_view = View()
+    with writing:
+        view: View = getattr(x, "as_view", None) or View()
+        x.as_view = view
     return view
 
 
@@ -186,10 +193,9 @@ def share(y: Any, x: Any) -> bool:
     if not isinstance(y, Tracer):
         return share_memory(y, x)
     while y is not x:
-        view = getattr(y, "as_view", None)
-        if view is None or view.parent is None:
+        y = getattr(getattr(y, "as_view", None), "parent", None)
+        if y is None:
             return False
-        y = view.parent
     return True
 
 
@@ -244,14 +250,15 @@ def note_view(
                 return
             layout = UNLIKE
     if view is None:
-        view = x.as_view = View()
+        with writing:
+            view = x.as_view = getattr(x, "as_view", None) or View()
     if how is None:
         how = Call((operation, operands[1:], options))
     made.as_view = new = View()  # `View.of`, written out
     new.parent, new.how, new.layout = x, how, layout
-    view.add(made)
     if view.written and 2 * made.size <= x.size:
         made.own_memory()
+    view.add(made)  # last: a write in another thread may outdate it from now on
 
 
 def plain_holder(x: Any) -> Any:
@@ -282,20 +289,20 @@ class Outdated:
     as_view: View
 
     def _read_again(self) -> None:
-        chain: list[Any] = [self]
-        while isinstance(parent := chain[-1].as_view.parent, Outdated):
-            chain.append(parent)
-        while chain:
-            chain.pop()._read_from_current()
+        with writing:
+            chain: list[Any] = [self]
+            while issubclass(type(chain[-1]), Outdated):
+                chain.append(chain[-1].as_view.parent)
+            for x in chain[-2::-1]:
+                x._read_from_current()
 
     def _read_from_current(self) -> None:
         view, pending = self.as_view, type(self)
         if view.layout is UNCLEAR:
-            operation = view.how[0].__name__
             raise MutationError(
-                f"an array was written to, of which {operation} gave a part that is used "
-                f"after that; it is not known whether NumPy would have given a view, which the "
-                f"write would have changed, or a copy: write .copy() behind it where it is read"
+                f"an array was written to, of which {view.how[0].__name__} gave a part that is "
+                f"used after that; it is not known whether NumPy would have given a view, which "
+                f"the write would have changed, or a copy: write .copy() behind it where it is read"
             )
         set_class(self, pending.fresh)
         try:
@@ -307,8 +314,7 @@ class Outdated:
             raise
 
     def __trace__(self, *operands: Any, **options: Any) -> Any:
-        self._read_again()
-        return self.__trace__(*operands, **options)
+        return current(self).__trace__(*operands, **options)
 
     make_step: Any = classmethod(lambda *_: None)  # an outdated tracer is read again first
     __step__: Any = make_step
@@ -331,11 +337,7 @@ def _outdate(x: Any) -> None:
 
 
 def _state(name: str) -> property:
-    def value(self: Any) -> Any:
-        self._read_again()
-        return getattr(self, name)
-
-    return property(value)
+    return property(lambda x: getattr(current(x), name))
 
 
 # ------------------------------------------------------------------------------------- the writes
@@ -529,10 +531,11 @@ def set_item(self: Any, where: Any, value: Any) -> None:
         arrays = tuple([plain(a) for a in arrays])
         for x in (value, *arrays):
             kind_of(x)  # which raises for classes that are refused
-    check_writable(self)
-    if not self._put(pattern, arrays, value):
-        replace_value(self, store(self, value, *arrays, index=pattern))
-    write_back(self)
+    with writing:  # another thread may have outdated it: the access to its state reads it again
+        check_writable(self)
+        if not self._put(pattern, arrays, value):
+            replace_value(self, store(self, value, *arrays, index=pattern))
+        write_back(self)
 
 
 def put_elements(target: Any, y: Any) -> Any:
@@ -561,9 +564,10 @@ def assign(x: Any, z: Any, natively: Callable[[Any], Any]) -> None:
     if not type_info(type(z)).is_array:  # NumPy returns numbers for arrays without axes
         set_item(x, Ellipsis, z)
         return
-    check_writable(x)
-    replace_value(x, z)
-    write_back(x)
+    with writing:
+        check_writable(x)
+        replace_value(x, z)
+        write_back(x)
 
 
 def in_place(

@@ -33,6 +33,7 @@ from chainrules_tape.checkpoint.segment import Folds, Segment, folded
 from chainrules_tape.core.bare_tape import BareTape, Notes
 from chainrules_tape.core.variable import BareVariable, OnTape
 from chainrules_tape.inspect.kept_calls import KeptCall
+from chainrules_tape.rule_config import recorders
 
 Save: TypeAlias = Literal["all", "nothing", "cheap", "mincut"] | Collection[str] | int
 Packing: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
@@ -44,8 +45,7 @@ def nbytes(x: Any) -> int:
         x = x.__payload__
     if is_structure_type(type(x)):
         return sum(map(nbytes, flatten(x)[0]))
-    found = getattr(x, "nbytes", 0) if type_info(type(x)).is_array else 0
-    return found if type(found) is int else int(found)
+    return int(getattr(x, "nbytes", 0)) if type_info(type(x)).is_array else 0
 
 
 def check_save(save: Save) -> None:
@@ -311,8 +311,9 @@ class Recalled:
         call.opened = [(Ref(k) if type(k) is int and k in self.calls else x, k) for x, k in opened]
         call.value, self.calls[i] = None, call
         if half.statement.recipe.saves_values:
-            known = {id(x): r for (x, _), (r, _) in zip(opened, call.opened, strict=True)}
-            known[id(y)] = Ref(i)
+            known = {id(x): r for (x, _), (r, _) in zip(opened, call.opened, strict=True)} | {
+                id(y): Ref(i)
+            }
             self.records[i] = half, links, [known.get(id(s), s) for s in saved]
         elif not kept:
             self.records[i] = half, links, None
@@ -450,7 +451,8 @@ class Calls(Notes):
     Attributes
     ----------
     last : tuple or None
-        The index of the last call, and the call; its record is on the tape when the next comes.
+        The index of the last call, its record, and the call; the record is on the tape when the
+        next call comes. Calls of other threads, which may come between, are recorded as usual.
     """
 
     __slots__ = ("before", "last", "recalled", "tape")
@@ -458,24 +460,24 @@ class Calls(Notes):
     def __init__(self, tape: BareTape, recalled: Recalled) -> None:
         super().__init__()
         self.tape, self.recalled, self.before = tape, recalled, (before := tape.note())
-        self.last: tuple[int, KeptCall] | None = None
+        self.last: tuple[int, Any, KeptCall] | None = None
         self.calls = {}  # so that arrays are guarded as on a tape that keeps its calls
         self.names, self.hooks, self.always = before.names, before.hooks, before.always
 
-    def keep(self, index: int, *call: Any) -> None:
+    def keep(self, index: int, record: Any, *call: Any) -> None:
         """Keep a call and add the previous one."""
-        self.before.keep(index, *call)
-        self.take_in()
-        self.last = index, KeptCall(*call)
+        self.before.keep(index, record, *call)
+        if _runs_here(self.tape):
+            self.take_in()
+            self.last = index, record, KeptCall(*call)
 
     def take_in(self) -> None:
         """Add the last call, whose record is on the tape by now."""
         if self.last is None:
             return
-        (i, call), self.last = self.last, None
-        if self.tape[i][0] is None:  # the call was not recorded
-            return
-        if self.recalled.add(i, call, self.tape[i], self.names.get(i)):
+        (i, record, call), self.last = self.last, None
+        # Otherwise the call was not recorded, or another thread's is at its index.
+        if self.tape[i] is record and self.recalled.add(i, call, record, self.names.get(i)):
             self.tape[i] = (folded, self.recalled)
 
 
@@ -491,8 +493,9 @@ def run(
     """Run a function on a tape and drop the values that a policy does not keep."""
     classes, kept, held = tape.classes, tape.kept_classes, len(tape.held)
     notes = Calls(tape, Recalled(len(tape), save, packing))
-    given = find_tracers((operands, keywords, outside))
-    mine: list[Any] = [x for x in given if _is_of(x, tape, classes)]
+    mine: list[Any] = [
+        x for x in find_tracers((operands, keywords, outside)) if _is_of(x, tape, classes)
+    ]
     y: Any = None
     tape.folds = tape.folds or Folds()
     try:
@@ -504,20 +507,18 @@ def run(
         notes.recalled.settle()
     finally:
         tape.notes, tape.classes = notes.before, classes
-        out: list[Any] = [*mine, *find_tracers(y)]
-        for x in out:
+        for x in (*mine, *find_tracers(y)):
             if _is_of(x, tape, kept):
                 set_class(x, classes[type(x.payload)])
-    recalled = notes.recalled
     # What is not made again: kept values, operands from outside, and what whole records saved.
     tape.guard.settle(
         held,
         [
-            *recalled.values.values(),
-            *[x for call in recalled.calls.values() for x, _ in call.opened],
+            *notes.recalled.values.values(),
+            *[x for call in notes.recalled.calls.values() for x, _ in call.opened],
             *[
                 x
-                for record in tape[recalled.start :]
+                for record in tape[notes.recalled.start :]
                 if record[0] is not folded
                 for x in record[2:]
             ],
@@ -528,8 +529,7 @@ def run(
 
 def _is_of(x: Any, tape: BareTape, classes: Any) -> bool:
     """Return whether a tracer is a variable of a tape and of one of the given classes."""
-    mine = isinstance(x, BareVariable) and x.tape is tape
-    return mine and type(x) is classes[type(x.payload)]
+    return isinstance(x, BareVariable) and x.tape is tape and type(x) is classes[type(x.payload)]
 
 
 # --------------------------------------------------------------------------------- public functions
@@ -573,8 +573,8 @@ def checkpoint(
     -------
     callable
         A function with the signature, the values and the derivatives of f, also with respect to
-        values that f captures. Outside of reverse mode, and on tapes that keep their calls or are
-        differentiable, it calls f.
+        values that f captures. Outside of reverse mode, in threads that the differentiated function
+        starts, and on tapes that keep their calls or are differentiable, it calls f.
 
     Raises
     ------
@@ -617,12 +617,18 @@ def checkpoint(
         whole, generators = closed_and_generators(f)
         # Tracers of differentiations in progress. The innermost one may have none among the
         # operands and yet be over when the function runs again.
-        captured = find_tracers(whole)
-        outside = [x for x in captured if not isinstance(x, OnTape) or x.tape.state == "open"]
+        outside = [
+            x for x in find_tracers(whole) if not isinstance(x, OnTape) or x.tape.state == "open"
+        ]
         tracer = highest_tracer((operands, keywords, outside))
         tape = tracer.tape if isinstance(tracer, BareVariable) else None
         keeps_calls = tape is not None and tape.notes is not None and tape.notes.calls is not None
-        if tape is None or keeps_calls or (save == "all" and packing is None):
+        if (
+            tape is None
+            or not _runs_here(tape)  # records of several threads stand between each other
+            or keeps_calls
+            or (save == "all" and packing is None)
+        ):
             return f(*operands, **keywords)
         if save != "nothing":
             return run(f, save, packing, tape, operands, keywords, outside)  # type: ignore[no-any-return]
@@ -635,6 +641,12 @@ def checkpoint(
 
     settings: Any = {"save": save, "pack": pack, "unpack": unpack}
     return made(checkpointed, f, checkpoint, **settings)  # type: ignore[no-any-return]
+
+
+def _runs_here(tape: BareTape) -> bool:
+    """Return whether a tape belongs to this thread, not to one that started this thread."""
+    mine = [getattr(run, "tape", run) for run in recorders.under_way]
+    return any([x is tape for x in (*mine, recorders.made.get(id(tape)))])
 
 
 def _hooks(tape: BareTape) -> int:

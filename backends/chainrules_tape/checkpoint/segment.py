@@ -11,11 +11,11 @@ import functools
 from typing import Any, final
 
 from chainrules_kit import check_same, making_again, samples
+from chainrules_py import MutationError
 from chainrules_py.extend import (
     Closure,
     Guard,
     Lock,
-    Tracer,
     at_once,
     find_tracers,
     flatten,
@@ -107,8 +107,7 @@ class Stored:
     def __init__(self, value: Any, tape: BareTape) -> None:
         leaves, tree = flatten(value)
         self.leaves: list[tuple[Any, int | None]] = []
-        for x in leaves:
-            x = frozen(x) if isinstance(x, Tracer) else x
+        for x in map(frozen, leaves):
             mine = isinstance(x, BareVariable) and x.tape is tape
             self.leaves.append((x.payload, x.place) if mine else (x, None))
         # The tree of a registered structure may hold its values.
@@ -134,10 +133,8 @@ class Segment:
         self.given, self.name = Stored((f, call), tape), name_of(f)
         self.start = self.stop = len(tape)
         # Generators among the arguments, captured ones, those in its module, and the global ones.
-        self.generators = [x for x in flatten(call)[0] if is_generator(type(x))]
-        self.generators += generators
+        self.generators = generators + [x for x in flatten(call)[0] if is_generator(type(x))]
         self.drawn = states(self.generators, shared=True)
-        self.seen: Any = None
         # For the records that this makes, with constructors, as it does when it runs again.
         _ = [x.filled() for x in self.given.value(tape)[:1] if type(x) is Closure]
 
@@ -148,7 +145,7 @@ class Segment:
         if self.stop == self.start:
             return
         self.seen = samples(y)
-        tape[self.start :] = [(folded, self)] * (self.stop - self.start)
+        tape[self.start : self.stop] = [(folded, self)] * (self.stop - self.start)
         tape.folds = tape.folds or Folds()
         tape.guard.settle(held)
 
@@ -193,7 +190,14 @@ class Segment:
             records = tape[self.start :]
         finally:
             restore()
-        check_same(f, y if len(records) == self.stop - self.start else None, self.seen)
+        check_same(f, y, self.seen)
+        if len(records) != self.stop - self.start:
+            raise MutationError(
+                f"{self.name} gave something else when it was run again for its derivative, "
+                f"{len(records)} calls for {self.stop - self.start}; it has to be a function of "
+                f"its arguments, and no other thread may record meanwhile: write "
+                f"checkpoint({self.name}, save='cheap'), or wait for the threads before it"
+            )
         return records
 
 

@@ -58,8 +58,8 @@ class Notes:
         self.differentiable = False
         self.calls: dict[int, Any] | None = None
 
-    def keep(self, index: int, *call: Any) -> None:
-        """Keep a call, on tapes that keep calls."""
+    def keep(self, index: int, record: Any, *call: Any) -> None:
+        """Keep a call, on tapes that keep calls; its record gets that index, or a later one."""
 
     def player(self) -> Any:
         """Return the loop that plays records back, or None for the usual one."""

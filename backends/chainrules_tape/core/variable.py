@@ -67,7 +67,7 @@ class Recording(Trace):
     def note(self, at: BareTape, call: tuple[Any, ...], links: Any, y: Any, out: Any) -> None:
         """Keep a call, if the tape keeps calls."""
         if at.notes is not None:
-            at.notes.keep(len(at), *call, y)
+            at.notes.keep(len(at), out, *call, y)
 
 
 class OnTape(ArrayLike):

@@ -22,7 +22,7 @@ from chainrules_py.ops.engine_operations import (
     subscripts,
 )
 from chainrules_tape.array_writes.in_place_cotangent_links import linked, rows_reader
-from chainrules_tape.array_writes.writes_and_views import UNLIKE, View
+from chainrules_tape.array_writes.writes_and_views import UNLIKE, View, writing
 from chainrules_tape.core.variable import BareVariable
 
 Reader: TypeAlias = Callable[[Any, Any], Any]
@@ -108,7 +108,8 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
         y = payload[where]
         view = getattr(x, "as_view", None)
         if view is None:
-            view = x.as_view = View()
+            with writing:
+                view = x.as_view = getattr(x, "as_view", None) or View()
         link = view.link
         if link.parents != x.place and (link := linked(x, view)) is None:
             return general(x, where)
@@ -125,12 +126,12 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
         made.as_view = new = View()
         new.parent, new.how = x, where
         new.layout = view.layout and UNLIKE
-        children: Any = view.children
-        children.append(ref(made))
-        if len(children) > view.limit:
-            view.forget()
         if view.written and 2 * made.size <= x.size:
             made.own_memory()
+        children: Any = view.children
+        children.append(ref(made))  # last: a write in another thread may outdate it from now on
+        if len(children) > view.limit:
+            view.forget()
         return made
 
     return read_part

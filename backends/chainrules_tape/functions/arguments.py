@@ -140,8 +140,10 @@ class Arguments:
         )
 
     def _parameters(self) -> dict[str, inspect.Parameter]:
+        # The function of a `singledispatchmethod` is bound, but wraps one that is not.
+        followed = hasattr(self.f, "dispatch") or not hasattr(self.f, "register")
         try:
-            return dict(inspect.signature(self.f).parameters)
+            return dict(inspect.signature(self.f, follow_wrapped=followed).parameters)
         except (TypeError, ValueError):
             return {}
 

@@ -41,7 +41,7 @@ class KeptNotes(Notes):
         super().__init__()
         self.differentiable, self.calls = differentiable, {}
 
-    def keep(self, index: int, *call: Any) -> None:
+    def keep(self, index: int, record: Any, *call: Any) -> None:
         """Keep a call; inside `debug_nans` also check its value."""
         primitive, primal, opened, options, value = call
         kept = KeptCall(primitive, primal, opened, options, value, source_line())

@@ -71,7 +71,7 @@ class _Lines(Notes):
         super().__init__()
         self.seen: dict[int, KeptCall] = {}
 
-    def keep(self, index: int, *call: Any) -> None:
+    def keep(self, index: int, record: Any, *call: Any) -> None:
         """Keep a call with its line."""
         where = source_line()
         kept = self.seen[index] = KeptCall(*call)
@@ -109,7 +109,7 @@ def show_saved(
     tape.classes = tape.kept_classes
     chosen, of_chosen = Arguments("show_saved", f, argnums, None).pick(operands, keywords)
     leaves, tree = flatten(chosen)
-    given = [tape.leaf(x) if v else x for x, v in zip(leaves, can_vary(leaves), strict=True)]
+    given = [tape.variable(x) if v else x for x, v in zip(leaves, can_vary(leaves), strict=True)]
     of_chosen(*unflatten(tree, given))
     tape.close()
     plain = flatten((operands, keywords))[0]

@@ -115,11 +115,11 @@ class ElementwiseRecipe(SharedRun):
         if (type(y), getattr(y, "dtype", None)) not in known_results:
             check_result(y)
         if is_structure_type(type(y)):  # a partial derivative is of one number by another
+            several = f"write outputs={len(y)} in scalar_rule, or " if isinstance(y, tuple) else ""
             raise RuleError(
                 f"{request.statement!r} is of one array or number, and "
-                f"{request.statement.primal.__name__} gave {describe(y)}; "
-                f"{f'write outputs={len(y)} in scalar_rule, or ' * isinstance(y, tuple)}state its "
-                f"rule by @rule or rrule.register"
+                f"{request.statement.primal.__name__} gave {describe(y)}; {several}state its rule "
+                f"by @rule or rrule.register"
             )
 
     def check_shapes(self, statement: Statement, y: Any, *xs: Any) -> None:
@@ -175,7 +175,7 @@ class ElementwiseRecipe(SharedRun):
         if not shaped and not any([issubclass(cls, Tracer) for cls in request.operands]):
             return Bound(request, _push_numbers(primal, terms, finish))
         beside = {info.dispatch_type for info in infos if info.is_plain_number}
-        mixed = len({infos[i].home for i in shaped}) > 1  # of NumPy and another library
+        mixed = len({id(infos[i].home) for i in shaped}) > 1  # of NumPy and another library
         if not shaped or mixed or not beside <= {int, float, bool}:
             return Bound(request, lambda tangents, *xs: finish(primal(*xs), tangents, *xs))
         kinds = ("real", "complex") if self.complex is not None and not beside else ("real",)

@@ -16,6 +16,7 @@ from chainrules_py import (
     NotDifferentiableError,
     NotImplementedTangent,
     ProjectionError,
+    RuleError,
     frule,
     primitive,
     rrule,
@@ -293,6 +294,14 @@ def test_a_push_like_its_operand_broadcasts_as_the_operand_does():
     for x, y in ((X, np.ones((3, 5))), (np.ones((3, 1)), X), (2.0, X), (X, 2.0)):
         y_dot = jvp(f, (x, y), (x, y))[1]
         np.testing.assert_allclose(y_dot, 2.0 * x + y)
+
+
+def test_a_scalar_rule_of_a_function_that_gives_a_dataclass():
+    made = dataclasses.make_dataclass("Box", ["a"])
+    f = primitive(lambda x: made(np.sin(x)))
+    scalar_rule(f, lambda _y, x: np.cos(x))
+    with pytest.raises(RuleError, match=r"gave Box.*; state its rule by @rule"):
+        grad(lambda x: np.sum(f(x).a))(X)
 
 
 def test_a_complex_partial_of_a_real_function():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import textwrap
+import types
 import typing
 import weakref
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from chainrules_py import (
     Numeric,
     ReverseMode,
     RuleError,
+    ZeroTangent,
     coverage,
     explain,
     frule,
@@ -36,10 +38,10 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import ops as v
-from chainrules_py.extend import Library, find_rule, register_array_type
+from chainrules_py.extend import Library, any_engine, find_rule, register_array_type
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.plugins import Layer
-from chainrules_tape import grad, jvp
+from chainrules_tape import grad, jacobian, jvp, linearize
 
 
 def fresh(name: str = "f", operands: int = 1) -> Any:
@@ -253,6 +255,27 @@ def test_a_users_rule_for_an_own_array_class_changes_nothing_else():
         assert find_rule(v.cosh, (Volts,)).reverse is find_rule(v.cosh, (np.ndarray,)).reverse
     finally:
         v.sinh.stated = tuple(s for s in v.sinh.stated[0] if Volts not in s.signature), {}
+
+
+class Loose(np.ndarray):
+    """Computes by a namespace that has no hash."""
+
+
+register_array_type(Loose, Library(types.SimpleNamespace(**vars(np))))
+
+
+def test_the_namespace_of_an_array_class_needs_no_hash():
+    """Pushes kept namespaces in a set: a TypeError of Python's."""
+    x, t = np.array([0.3, 0.4]), np.array([1.0, -2.0])
+    f = lambda x: v.sin(x) * x
+    expected = (f(x + 1e-6 * t) - f(x - 1e-6 * t)) / 2e-6
+    got = [
+        jvp(f, (x.view(Loose),), (t.view(Loose),))[1],
+        linearize(f, x.view(Loose))[1](t.view(Loose)),
+        jacobian(f)(x.view(Loose)) @ t,
+    ]
+    for y_dot in got:
+        assert np.asarray(y_dot) == pytest.approx(expected, rel=1e-8)
 
 
 class Odd(np.ndarray):
@@ -539,12 +562,67 @@ def test_a_mode_that_follows_from_a_users_rule_comes_before_one_of_a_package(lay
     assert grad(f)(1.0) == 3.0
 
 
+def test_a_stated_mode_comes_first_where_a_package_states_one_for_narrower_types(layers):
+    """The package's statement was found among those of this mode, so the transpose was used."""
+    f = fresh()
+    rule(f)(factor_rule(4.0, float, module=MODULES[Layer.CORE]))
+
+    def ahead(ts, x: float):
+        return x, 3.0 * ts[0]
+
+    frule.register(f)(ahead)
+    rrule.register(f)(lambda x: (x, lambda y_bar: (5.0 * y_bar,)))
+    assert grad(f)(1.0) == 5.0
+    assert jvp(f, (1.0,), (1.0,))[1] == 3.0
+
+
+def test_explain_shows_the_rules_of_an_engine_with_both_modes(layers):
+    """It showed those of an engine that can ask for neither: for a gradient, another rule."""
+    f = fresh()
+    rule(f)(factor_rule(4.0, Numeric, module=MODULES[Layer.CORE]))
+
+    def ahead(ts, x: float):
+        return x, 3.0 * ts[0]
+
+    frule.register(f)(ahead)
+    answer = explain(f, 1.0)
+    assert grad(f)(1.0) == 3.0
+    assert answer.rule.reverse is find_rule(f, (float,), any_engine).reverse
+    assert "rrule  transpose of frule.register for (float) (user)" in repr(answer)
+    assert "rrule  rule for (Numeric) (core)" in repr(explain(f, 1.0, config=Config()))
+
+
+def test_a_rule_that_requires_an_engine_is_found_by_the_line_of_the_error():
+    """It said to annotate the rule with types that it had."""
+
+    @primitive
+    def twice(f, x):
+        return f(f(x))
+
+    @rrule.register(twice, requires=ReverseMode)
+    def twice_rrule(config, f: object, x: float):
+        y, first = config.rrule_via_ad(f, x)
+        z, second = config.rrule_via_ad(f, y)
+        return z, lambda z_bar: (ZeroTangent(), first(second(z_bar)[0])[0])
+
+    square = lambda x: x * x
+    for given in ((), (Config(),)):
+        with pytest.raises(NoRuleError, match=r"write rrule\(config, .*{reverse mode}.*any_engine"):
+            rrule(*given, twice, square, 3.0)
+    with pytest.raises(NoRuleError, match=r"write frule\(tangents, config, .*{reverse mode}"):
+        frule((ZeroTangent(), 1.0), Config(), twice, square, 3.0)
+    with pytest.raises(NoRuleError, match=r"write @rule\(twice\) with annotations"):
+        rrule(twice, square, 3)
+    slope = ((3.0 + 1e-6) ** 4 - (3.0 - 1e-6) ** 4) / 2e-6
+    assert rrule(any_engine, twice, square, 3.0)[1](1.0)[1] == pytest.approx(slope, rel=1e-8)
+
+
 def test_explain_is_an_object_whose_repr_is_the_text():
     f = fresh("chosen")
     general = rule(f)(factor_rule(1.0, Numeric, name="general"))
     special = rule(f)(factor_rule(2.0, float, name="special"))
     answer = explain(f, 1.0)
-    assert answer.rule is find_rule(f, (float,))
+    assert answer.rule is find_rule(f, (float,), any_engine)
     assert [s.source.name for s in answer.others] == ["general"]
     text = repr(answer)
     assert text.count(f"{__file__}:{special.__code__.co_firstlineno}") >= 2

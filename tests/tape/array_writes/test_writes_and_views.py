@@ -5,6 +5,9 @@ from __future__ import annotations
 import operator
 import re
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -33,6 +36,8 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
+from chainrules_tape.array_writes import writes_and_views
+from chainrules_tape.fast import slices
 
 RNG = np.random.default_rng(11)
 LINE = RNG.uniform(0.5, 1.5, 6)
@@ -773,3 +778,88 @@ def test_astype_without_a_copy_gives_the_array_itself(of):
     assert y == f(x)
     assert np.allclose(y_bar[-2:], 18 * x[-2:])
     assert np.isclose(jvp(f, (x,), (x,))[1], 2 * f(x))
+
+
+# ---------------------------------------------------------------------------------------- threads
+
+ROWS = 6
+
+
+def central(f, x):
+    steps = 1e-6 * np.eye(len(x))
+    return np.array([(f(x + h) - f(x - h)) / 2e-6 for h in steps])
+
+
+def filled(write):
+    """A function whose threads write to disjoint rows of one buffer."""
+
+    def f(x):
+        b = np.zeros_like(x, shape=(ROWS, 3))
+        rows = [b[k] for k in range(ROWS)]
+        with ThreadPoolExecutor(ROWS) as pool:
+            list(pool.map(lambda k: write(b, rows, k, np.sin(k * x[0]) + x), range(ROWS)))
+        return np.sum(b * b) + np.sum(rows[1] * rows[2])
+
+    return f
+
+
+def set_row(b, _, k, value):
+    b[k] = value
+
+
+def set_view(_, rows, k, value):
+    rows[k][:] = value
+
+
+def add_row(b, _, k, value):
+    b[k] += value
+
+
+def into_row(b, _, k, value):
+    np.multiply(value, value, out=b[k])
+
+
+@pytest.mark.parametrize("write", [set_row, set_view, add_row, into_row])
+@pytest.mark.parametrize("stop", ["check_writable", "write_back", "replace_value", "_mark_written"])
+def test_threads_write_to_disjoint_rows_of_one_buffer(write, stop, monkeypatch):
+    """Each thread waits in the middle of its write, so that the writes of others begin."""
+    inside = getattr(writes_and_views, stop)
+
+    def waits(*operands, **options):
+        time.sleep(2e-3)
+        return inside(*operands, **options)
+
+    f, x = filled(write), np.array([0.3, 0.7, 0.2])
+    y, want = f(x), central(f, x)
+    monkeypatch.setattr(writes_and_views, stop, waits)
+    value, found = value_and_grad(f)(x)
+    assert value == pytest.approx(y, rel=1e-14)
+    assert found == pytest.approx(want, rel=1e-6)
+    assert jvp(f, (x,), (x,))[1] == pytest.approx(want @ x, rel=1e-6)
+
+
+def test_first_views_that_threads_read_at_once_see_later_writes(monkeypatch):
+    class Waits(writes_and_views.View):
+        def __init__(self):
+            time.sleep(2e-3)
+
+    def f(x):
+        b, ready = x * np.ones((ROWS, 1)), threading.Barrier(ROWS)
+
+        def read(k):
+            ready.wait(10)
+            return b[k]
+
+        with ThreadPoolExecutor(ROWS) as pool:
+            rows = list(pool.map(read, range(ROWS)))
+        b[:] = b * x
+        return sum(k * np.sum(row) for k, row in enumerate(rows))
+
+    x = np.array([0.3, 0.7, 0.2])
+    y, want = f(x), central(f, x)
+    for module in (writes_and_views, slices):
+        monkeypatch.setattr(module, "View", Waits)
+    value, found = value_and_grad(f)(x)
+    assert value == pytest.approx(y, rel=1e-14)
+    assert found == pytest.approx(want, rel=1e-6)
+    assert jvp(f, (x,), (x,))[1] == pytest.approx(want @ x, rel=1e-6)

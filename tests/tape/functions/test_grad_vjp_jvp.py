@@ -148,6 +148,22 @@ def test_signatures_are_seen_through_derivatives_and_partials():
     assert grad(fixed, argnames="scale")(3.0) == 9.0
 
 
+class Dispatching:
+    @functools.singledispatchmethod
+    def loss(self, a, b):
+        return np.sum(a * b**2)
+
+
+def test_a_method_chosen_by_type_takes_positions_and_keywords():
+    """Its signature names self as well, so a name would be taken for the argument after it."""
+    f, x, y = Dispatching().loss, np.array([1.0, 2.0]), np.array([3.0, 5.0])
+    assert grad(f, argnames="b")(x, b=y) == pytest.approx(2 * x * y)
+    assert grad(f, argnums=1)(x, y) == pytest.approx(2 * x * y)
+    for which in ("a", "b"):
+        with pytest.raises(NotDifferentiableError, match=r"write argnums=0 or 1$"):
+            grad(f, argnames=which)(x, y)
+
+
 def test_static_arguments_may_be_anything():
     marker = object()
 

@@ -606,7 +606,10 @@ def test_who_stated_it_is_told():
     assert re.search(
         r"rrule +custom_vjp for \(object, object\) \(user\) .*test_custom_derivatives\.py:\d+", text
     )
-    assert "forward (user), requires {reverse mode}" in text
+    assert re.search(r"frule +transpose of custom_vjp for \(object, object\) \(user\)", text)
+    assert "forward (user), requires {reverse mode}" in repr(
+        explain(by_vjp(), X, Y, config=Config())
+    )
 
 
 # ------------------------------------------------------------------------------------------ errors
