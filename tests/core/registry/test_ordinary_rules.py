@@ -278,13 +278,13 @@ def test_a_push_of_a_wrong_shape(push, mode):
     f = primitive(lambda x, y: 2.0 * x + y)
     half = lambda bar: bar
     rule(f)(lambda x, y: (2.0 * x + y, (LinearMap(push, half), LinearMap(half, half))))
+    ways = {
+        "one": lambda: jvp(lambda x: f(x, X), (X,), (X,)),
+        "two": lambda: jvp(f, (X, X), (X, X)),
+        "many": lambda: jacobian(lambda x: f(x, X), mode="forward")(X),
+    }
     with pytest.raises(ProjectionError, match=r"result of shape \(5,\): give one of shape \(5,\)"):
-        if mode == "many":
-            jacobian(lambda x: f(x, X), mode="forward")(X)
-        elif mode == "one":
-            jvp(lambda x: f(x, X), (X,), (X,))
-        else:
-            jvp(f, (X, X), (X, X))
+        ways[mode]()
 
 
 def test_a_push_like_its_operand_broadcasts_as_the_operand_does():
