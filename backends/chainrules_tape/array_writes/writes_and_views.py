@@ -183,9 +183,8 @@ writing = threading.RLock()
 def view_of(x: Any) -> View:
     """Return the view of a tracer; create it if there is none."""
     with writing:
-        view: View = getattr(x, "as_view", None) or View()
-        x.as_view = view
-    return view
+        x.as_view = getattr(x, "as_view", None) or View()
+        return x.as_view  # type: ignore[no-any-return]
 
 
 def share(y: Any, x: Any) -> bool:
@@ -250,8 +249,7 @@ def note_view(
                 return
             layout = UNLIKE
     if view is None:
-        with writing:
-            view = x.as_view = getattr(x, "as_view", None) or View()
+        view = view_of(x)
     if how is None:
         how = Call((operation, operands[1:], options))
     made.as_view = new = View()  # `View.of`, written out

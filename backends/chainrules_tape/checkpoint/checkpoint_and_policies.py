@@ -311,9 +311,8 @@ class Recalled:
         call.opened = [(Ref(k) if type(k) is int and k in self.calls else x, k) for x, k in opened]
         call.value, self.calls[i] = None, call
         if half.statement.recipe.saves_values:
-            known = {id(x): r for (x, _), (r, _) in zip(opened, call.opened, strict=True)} | {
-                id(y): Ref(i)
-            }
+            known = {id(x): r for (x, _), (r, _) in zip(opened, call.opened, strict=True)}
+            known[id(y)] = Ref(i)
             self.records[i] = half, links, [known.get(id(s), s) for s in saved]
         elif not kept:
             self.records[i] = half, links, None
@@ -507,7 +506,8 @@ def run(
         notes.recalled.settle()
     finally:
         tape.notes, tape.classes = notes.before, classes
-        for x in (*mine, *find_tracers(y)):
+        out: list[Any] = [*mine, *find_tracers(y)]
+        for x in out:
             if _is_of(x, tape, kept):
                 set_class(x, classes[type(x.payload)])
     # What is not made again: kept values, operands from outside, and what whole records saved.
