@@ -33,6 +33,7 @@ from chainrules_py.testing.cases.backends import to_numpy
 from chainrules_py.testing.cases.coordinates import random_tangent
 from chainrules_py.testing.structure_checks import check_rebuilt
 from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.locks_and_modes import Mode
 from chainrules_py.values.object_contents import cells
 from chainrules_py.values.pytree import flatten, map_leaves
@@ -204,61 +205,93 @@ class Running:
             return bound
         new = copy.copy(bound)
         new.maps = new.pull_into = None
-        run = self._run_forward if mode == "forward" else self._run_record
-        new.run = functools.partial(run, bound, mode, primal)
+        new.run = functools.partial(self._run, bound, mode, primal)
         return new
 
-    def _run_forward(
-        self, bound: Any, mode: str, primal: Any, ts: tuple[Any, ...], /, *xs: Any, **options: Any
+    def _run(
+        self, bound: Any, mode: str, primal: Any, given: Any, /, *xs: Any, **options: Any
     ) -> Any:
+        """Run a rule with its checks; where operands are traced, these run at their values."""
+        checked = self._run_forward if mode == "forward" else self._run_record
         with self._alone() as first:
-            if not first or not is_plain((ts, xs, options)):
-                return bound.run(ts, *xs, **options)
-            rule = Named(bound.statement)
-            watched = Watch(operand=(xs, options), tangent=ts)
+            if not first:
+                return bound.run(given, *xs, **options)
+            rule, ts = Named(bound.statement), given if mode == "forward" else ()
             draws = rule.draws()
-            y, y_dot = bound.run(ts, *xs, **options)
-            watched.check(rule, "the push")
-            kept = copied((y, y_dot))
-            self._check_value(rule, draws, primal, xs, options, y)
-            with draws(), _quietly():
-                bound.run(copied(tuple([scale(t, -0.5) for t in ts])), *xs, **options)
-            rule.check_own("the push", kept, (y, y_dot))
+            if is_plain((ts, xs, options)):
+                return checked(rule, draws, bound, mode, primal, given, xs, options)
+            found = bound.run(given, *xs, **options)
+            if (plain := plain_value((ts, xs, options))) is None:
+                return found
             with draws():
-                again = bound.run(copied(ts), *xs, **options)
-            rule.check_same("the push", kept, again)
-            self._check_nan(rule, "", y_dot, (y, *xs, *ts))
-            return y, y_dot
+                there = checked(rule, draws, bound, mode, primal, plain[0] or given, *plain[1:])
+            return found if mode == "forward" else self._checked_beside(bound, mode, found, there)
+
+    def _checked_beside(self, bound: Any, mode: str, found: Any, there: Any) -> Any:
+        """Return the record of traced operands; its halves also run the checks at their values."""
+        (y, record), (_, plain), n = found, there, 1 + (mode == "both")
+        halves = [
+            annotate(functools.partial(_run_both, *pair, plain[2:]), bound, batched=pair[0].batched)
+            for pair in zip(record[:n], plain[:n], strict=True)
+        ]
+        return y, (*halves, *record[n:])
+
+    def _run_forward(
+        self,
+        rule: Named,
+        draws: Any,
+        bound: Any,
+        mode: str,
+        primal: Any,
+        ts: tuple[Any, ...],
+        xs: Any,
+        options: Any,
+    ) -> Any:
+        watched = Watch(operand=(xs, options), tangent=ts)
+        y, y_dot = bound.run(ts, *xs, **options)
+        watched.check(rule, "the push")
+        kept = copied((y, y_dot))
+        self._check_value(rule, draws, primal, xs, options, y)
+        with draws(), _quietly():
+            bound.run(copied(tuple([scale(t, -0.5) for t in ts])), *xs, **options)
+        rule.check_own("the push", kept, (y, y_dot))
+        with draws():
+            again = bound.run(copied(ts), *xs, **options)
+        rule.check_same("the push", kept, again)
+        self._check_nan(rule, "", y_dot, (y, *xs, *ts))
+        return y, y_dot
 
     def _run_record(
-        self, bound: Any, mode: str, primal: Any, links: Any, /, *xs: Any, **options: Any
+        self,
+        rule: Named,
+        draws: Any,
+        bound: Any,
+        mode: str,
+        primal: Any,
+        links: Any,
+        xs: Any,
+        options: Any,
     ) -> Any:
-        with self._alone() as first:
-            if not first or not is_plain((xs, options)):
-                return bound.run(links, *xs, **options)
-            rule = Named(bound.statement)
-            watched, draws = Watch(operand=(xs, options)), rule.draws()
-            y, record = bound.run(links, *xs, **options)
-            watched.check(rule, "the rule")
-            self._check_value(rule, draws, primal, xs, options, y)
-            with draws(), _quietly():
-                other = bound.run(links, *xs, **options)[1]  # a separate call, to compare with
-            both = ("push", "pull")
-            names = both if mode == "both" else both[1:] if mode == "reverse" else both[:1]
-            n, saved = len(names), record[2:]
-            given = {"operand": (xs, options), "result": y}
-            wanted = [x for x, w in zip(xs, bound.wanted, strict=True) if w]
-            halves = []
-            for k, (name, half) in enumerate(zip(names, record[:n], strict=True)):
-                of = y if name == "pull" else tuple(wanted)
-                watched = Watch(**given, **{"saved value": saved})
-                probe = _Probe(other[k], of, other[2:], name == "push")
-                watched.check(rule, f"the {name}")
-                checked = functools.partial(self._run_half, rule, name, half, probe, given)
-                made: Any = lambda seed, *kept, checked=checked: checked(seed, *kept)
-                annotate(made, bound, batched=half.batched)
-                halves.append(made)
-            return y, (*halves, *record[n:])
+        watched = Watch(operand=(xs, options))
+        y, record = bound.run(links, *xs, **options)
+        watched.check(rule, "the rule")
+        self._check_value(rule, draws, primal, xs, options, y)
+        with draws(), _quietly():
+            other = bound.run(links, *xs, **options)[1]  # a separate call, to compare with
+        both = ("push", "pull")
+        names = both if mode == "both" else both[1:] if mode == "reverse" else both[:1]
+        n, saved = len(names), record[2:]
+        given = {"operand": (xs, options), "result": y}
+        wanted = [x for x, w in zip(xs, bound.wanted, strict=True) if w]
+        halves = []
+        for k, (name, half) in enumerate(zip(names, record[:n], strict=True)):
+            of = y if name == "pull" else tuple(wanted)
+            watched = Watch(**given, **{"saved value": saved})
+            probe = _Probe(other[k], of, other[2:], name == "push")
+            watched.check(rule, f"the {name}")
+            checked = functools.partial(self._run_half, rule, name, half, probe, given)
+            halves.append(annotate(checked, bound, batched=half.batched))
+        return y, (*halves, *record[n:])
 
     def _check_value(
         self, rule: Named, draws: Any, primal: Any, xs: Any, options: Any, y: Any
@@ -429,6 +462,20 @@ def is_plain(x: Any) -> bool:
     leaves = [unthunk(leaf) if isinstance(leaf, Thunk) else leaf for leaf in flatten(x)[0]]
     traced = any([issubclass(type(y), Tracer) or hasattr(y, "__dispatch_type__") for y in leaves])
     return not traced and not any([type_info(type(y)).is_hidden for y in leaves])
+
+
+def plain_value(x: Any) -> Any:
+    """Return a value without tracers; None where these stand for several values, or hide others."""
+    plain = untraced(x)
+    shapes = [[getattr(y, "shape", ()) for y in flatten(z)[0]] for z in (x, plain)]
+    return plain if is_plain(plain) and shapes[0] == shapes[1] else None
+
+
+def _run_both(half: Any, other: Any, kept: Any, seed: Any, *saved: Any) -> Any:
+    """Run a half for a seed, and another one, which is checked, for the value of the seed."""
+    if (plain := plain_value(seed)) is not None:
+        other(plain, *kept)
+    return half(seed, *saved)
 
 
 def prints(x: Any) -> list[tuple[Any, Any]]:

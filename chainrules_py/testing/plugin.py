@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import pytest
 
 if TYPE_CHECKING:
-    from chainrules_py.testing import Backend, Summary
+    from chainrules_py.testing import Backend
 
 _LIBRARIES = {
     "numpy": "numpy",
@@ -71,11 +71,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(f"needs a GPU: {missing}")
 
 
-def _installed() -> list[str]:
-    return [name for name, module in _LIBRARIES.items() if importlib.util.find_spec(module)]
-
-
-@pytest.fixture(params=_installed())
+@pytest.fixture(
+    params=[name for name, module in _LIBRARIES.items() if importlib.util.find_spec(module)]
+)
 def backend(request: pytest.FixtureRequest) -> Backend:
     """Each installed array library on each of its devices.
 
@@ -105,7 +103,9 @@ class _Ledger:
         """Print a summary of the samples in one line, and write the requested file."""
         if not self.kept and self.path is None:
             return
-        summary = self._summary()
+        from chainrules_py.testing import Outcome, Summary
+
+        summary = Summary([Outcome.from_dict(kept) for kept in self.kept])
         if self.kept:
             terminalreporter.write_line(
                 summary.headline, green=summary.passed, red=not summary.passed
@@ -113,8 +113,3 @@ class _Ledger:
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             summary.write_json(self.path)
-
-    def _summary(self) -> Summary:
-        from chainrules_py.testing import Outcome, Summary
-
-        return Summary([Outcome.from_dict(kept) for kept in self.kept])

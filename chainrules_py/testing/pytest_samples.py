@@ -8,7 +8,7 @@ core (value, pull against push, shape, dtype, device) on two samples of each ope
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import pytest
@@ -22,7 +22,7 @@ from chainrules_py.testing.sample_runs import (
     Backends,
     Operations,
     SampledOperation,
-    judge_sample,
+    judge_samples,
     libraries_of,
     operations_of,
     two_samples,
@@ -107,16 +107,10 @@ def _tests(operations: Operations | None, backends: Backends | None) -> Iterator
                 yield *_test(instance, library, "full"), "slow", *marks
             if found:
                 name = f"{name_of(operation.operation)} on {library}, {len(NIGHTLY)} draws"
-                run = functools.partial(_judge, found, library, NIGHTLY, depth)
+                run = functools.partial(judge_samples, found, library, NIGHTLY, depth)
                 yield name, run, "nightly", *marks
 
 
 def _test(instance: Instance, library: Backend, depth: Depth) -> tuple[str, _Run]:
     name = f"{instance.name} on {library}{', cheap' if depth == 'cheap' else ''}"
-    return name, functools.partial(_judge, [instance], library, (0,), depth)
-
-
-def _judge(
-    found: list[Instance], library: Backend, seeds: Iterable[int], depth: Depth
-) -> list[Outcome]:
-    return [judge_sample(i, library, seed, depth) for i in found for seed in seeds]
+    return name, functools.partial(judge_samples, [instance], library, (0,), depth)

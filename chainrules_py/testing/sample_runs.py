@@ -195,8 +195,8 @@ def run_samples(
             summary.outcomes.append(without_samples(operation.operation))
         for number, library in enumerate(libraries):
             found = operation.on(library, number == 0)
-            for instance in found if depth == "full" else two_samples(found):
-                summary.outcomes += [judge_sample(instance, library, s, depth) for s in seeds]
+            some = found if depth == "full" else two_samples(found)
+            summary.outcomes += judge_samples(some, library, seeds, depth)
     return summary
 
 
@@ -239,8 +239,8 @@ def check_module(
         if all(i.sample.raises for i in reached):
             summary.outcomes.append(without_samples(statement.primal, statement))
         for number, library in enumerate(libraries):
-            for instance in [i for i in operation.on(library, number == 0) if i in reached]:
-                summary.outcomes += [judge_sample(instance, library, s, "full") for s in seeds]
+            found = [i for i in operation.on(library, number == 0) if i in reached]
+            summary.outcomes += judge_samples(found, library, seeds, "full")
     summary.outcomes = list(dict.fromkeys(summary.outcomes))
     return summary
 
@@ -250,6 +250,13 @@ def _reaches(instance: Instance, statement: Statement) -> bool:
     operands, _ = instance.build(backend_named("numpy"))
     rule = find_rule(instance.operation, tuple(map(type, operands)))
     return rule is not None and statement in (rule.forward, rule.reverse)
+
+
+def judge_samples(
+    found: Iterable[Instance], backend: Backend, seeds: Iterable[int], depth: Depth
+) -> list[Outcome]:
+    """Run the checks at samples, with each of some seeds."""
+    return [judge_sample(i, backend, seed, depth) for i in found for seed in seeds]
 
 
 def judge_sample(instance: Instance, backend: Backend, seed: int, depth: Depth) -> Outcome:

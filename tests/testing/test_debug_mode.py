@@ -26,7 +26,8 @@ from chainrules_py import (
 )
 from chainrules_py.testing import DebugError, debug
 from chainrules_py.testing.cases.case import Case
-from chainrules_tape import grad, jacobian, jvp, linearize, value_and_grad, vjp
+from chainrules_tape import grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
+from chainrules_tape.tools import vmap
 from tests.testing.planted.corpora import RIGHT as CORPUS
 
 X = np.array([1.0, 2.0, 3.0])
@@ -201,6 +202,16 @@ def test_a_rule_that_is_no_function_of_its_operands(make):
     f, says = make()
     with pytest.raises((DebugError, MutationError), match=says):
         gradient_of(lambda x: f(1.0 * x))
+
+
+@pytest.mark.parametrize("make", WRONG)
+def test_a_rule_that_is_no_function_of_its_operands_in_second_derivatives(make):
+    f, says = make()
+    program = lambda x: np.sum(f(1.0 * x))
+    for second in (hessian(program), lambda x: jvp(grad(program), (x,), (x,))):
+        # The array that another differentiation keeps is read-only.
+        with debug(), pytest.raises((DebugError, ValueError), match=f"{says}|is read-only"):
+            second(X)
 
 
 RATE = [2.0]
@@ -382,6 +393,23 @@ def test_right_rules_pass(make):
         np.testing.assert_allclose(grad(program)(X), due)
         np.testing.assert_allclose(vjp(program, X)[1](1.0)[0], due)
         np.testing.assert_allclose(jacobian(f)(X), jacobian_due)
+
+
+@pytest.mark.parametrize("make", [remembers, gives_a_structure, gives_its_cotangent])
+def test_second_derivatives_of_right_rules_pass(make):
+    f = make()
+    program = lambda x: np.sum(f(f(x)) * np.sin(x))
+    seconds = [
+        hessian(program),
+        jacobian(grad(program)),
+        grad(lambda x: np.sum(grad(program)(x) ** 2)),
+        vmap(lambda x: jvp(grad(program), (x,), (x,))[1]),
+    ]
+    at = [X, X, X, np.stack([X, 2.0 * X])]
+    for second, x in zip(seconds, at, strict=True):
+        due = second(x)
+        with debug():
+            np.testing.assert_allclose(second(x), due)
 
 
 def test_derivatives_of_derivatives_pass():

@@ -515,3 +515,107 @@ def test_sums_in_place_are_checked_where_the_result_is_a_number(factor):
     else:
         with pytest.raises(RuleCheckError, match="accumulation"):
             check_rule(f, RISING[:3])
+
+
+# ----------------------------------------------------------------------------------------- NaN
+
+
+def of_slope(value, slope, stated):
+    """A function of NumPy's arrays, with its slope as a rule of both modes, or of the reverse."""
+    f = primitive(lambda x, /: value(x))
+    if stated == "both":
+        scalar_rule(f, lambda y, x: slope(x))
+    else:
+        rrule.register(f)(lambda x: (value(x), lambda t: (slope(x) * t,)))
+    return f
+
+
+def root(x):
+    return np.sqrt(np.maximum(x, 0.0))
+
+
+def slope_of_root(x):
+    """The famous 0 times infinity."""
+    return v.where(x > 0.0, 1.0, 0.0) * 0.5 / v.sqrt(v.maximum(x, 0.0))
+
+
+UNDEFINED = {
+    "root": (root, slope_of_root),
+    "sine": (np.sin, lambda x: v.where(x > 0.0, v.cos(x), np.nan)),
+    "infinite": (np.sin, lambda x: v.where(x > 0.0, v.cos(x), np.inf)),
+}
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+@pytest.mark.parametrize("n", [3, 20, 100, 1000])
+@pytest.mark.parametrize("stated", ["both", "reverse"])
+@pytest.mark.parametrize("name", UNDEFINED)
+def test_nan_where_a_function_is_smooth(name, stated, n, thorough):
+    x = np.random.default_rng(0).standard_normal(n)
+    f = of_slope(*UNDEFINED[name], stated)
+    with pytest.raises(RuleCheckError, match=r"NaN|inf"):
+        check_rule(f, x, thorough=thorough)
+
+
+@pytest.mark.parametrize("stated", ["both", "reverse"])
+@pytest.mark.parametrize("n", [2, 3, 30])
+def test_nan_at_a_call_that_is_derived(stated, n):
+    f = of_slope(*UNDEFINED["sine"], stated)
+    with pytest.raises(RuleCheckError, match="NaN"):
+        check_rule(f, np.linspace(0.4, 0.9, n)[::-1].copy())
+
+
+def test_nan_beside_a_kink_of_another_element():
+    x = np.abs(np.random.default_rng(0).standard_normal(1000)) + 0.1
+    x[[3, 500]] = 0.0, -1.0  # a kink, where NaN is allowed, and a number that is none
+    f = of_slope(lambda x: np.abs(x), lambda x: v.where(x < 0.0, np.nan, v.sign(x)), "reverse")
+    with pytest.raises(RuleCheckError, match="NaN"):
+        check_rule(f, x)
+
+
+@pytest.mark.parametrize("stated, n", [("reverse", 3), ("reverse", 1000), ("both", 1000)])
+def test_nan_where_a_slope_is_infinite_is_not_wrong(stated, n):
+    x = np.random.default_rng(0).uniform(0.5, 1.5, n)
+    x[1] = 0.0
+    slope = lambda x: v.where(x > 0.0, 0.5 / v.sqrt(x), np.nan)
+    f = of_slope(np.sqrt, slope, stated)
+    assert check_rule(f, x, checks=("push", "adjoint"))
+
+
+# ---------------------------------------------------------------------------------------- options
+
+
+@pytest.mark.parametrize("given", [{"axis": 0, "keepdims": True}, {"axis": 0}])
+def test_a_pull_that_forgets_the_axis_that_is_not_kept(given):
+    @primitive
+    def power(x, *, axis=None, keepdims=False):
+        return np.mean(x**2, axis=axis, keepdims=keepdims)
+
+    @rrule.register(power)
+    def power_rule(x, *, axis=None, keepdims=False):
+        n = x.size if axis is None else np.prod([x.shape[k] for k in np.atleast_1d(axis)])
+        kept = keepdims or axis is None
+        y = power(x, axis=axis, keepdims=keepdims)
+        return y, lambda t: (2.0 * x * (t if kept else t[0]) / n,)
+
+    with pytest.raises(RuleCheckError):
+        check_rule(power, np.arange(1.0, 13.0).reshape(3, 4) / 7.0, **given)
+
+
+@pytest.mark.parametrize("axis", [-1, 0])
+def test_a_pull_that_is_wrong_for_the_first_axis_from_the_end(axis):
+    @primitive
+    def total(x, *, axis=0):
+        return np.cumsum(x**2, axis=axis)
+
+    @rrule.register(total)
+    def total_rule(x, *, axis=0):
+        def pull(t):
+            if axis == -2:
+                return (2.0 * x * t,)
+            return (2.0 * x * np.flip(np.cumsum(np.flip(t, axis), axis), axis),)
+
+        return total(x, axis=axis), pull
+
+    with pytest.raises(RuleCheckError, match="negative axis"):
+        check_rule(total, np.arange(1.0, 7.0).reshape(2, 3) / 7.0, axis=axis)

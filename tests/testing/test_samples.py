@@ -155,7 +155,7 @@ def derivatives(instance, operands, options):
         loss = Loss(
             lambda *xs: instance.operation(*xs, **options), operands, instance.sample.gauge, rng
         )
-        if not loss.exists:
+        if not (loss.inputs.size and loss.output.size):
             return {}, y
         u, w = rng.standard_normal((2, loss.inputs.size))
         engine = default_engine()

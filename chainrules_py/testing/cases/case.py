@@ -33,7 +33,7 @@ from chainrules_py.testing.cases.value_comparison import (
     value_vector,
     widened,
 )
-from chainrules_py.testing.errors import SkippedCheckError
+from chainrules_py.testing.errors import skip_if
 from chainrules_py.testing.samples.sample import ENTERED
 from chainrules_py.values.structure import is_structure_type
 
@@ -173,6 +173,15 @@ class Case:
             return self
         other = Case(*self._made)
         other.has_push, other.has_pull = self.has_push, self.has_pull
+        return other
+
+    def another(
+        self, operands: tuple[Any, ...], options: dict[str, Any] | None = None, **how: Any
+    ) -> Case:
+        """Return the case of another call of the function, by the same halves of its rule."""
+        options = self.options if options is None else options
+        other = Case(self.f, operands, options, self.gauge, self.smooth, 0, None, **how)
+        other.halves, other.has_push, other.has_pull = self.halves, self.has_push, self.has_pull
         return other
 
     @property
@@ -398,8 +407,7 @@ class Case:
         SkippedCheckError
             If the sample states that the function is not smooth here.
         """
-        if not self.smooth:
-            raise SkippedCheckError("not smooth here, says the sample")
+        skip_if(not self.smooth, "not smooth here, says the sample")
         if self._judged is None:
             want, error = self.differences()
             want, allowed, text = self._judge(want, error, self.u)
@@ -420,8 +428,7 @@ class Case:
 
     def say_fine_structure(self) -> None:
         """State that the first differences are inconclusive, so that no other check uses them."""
-        text = "other differences, closer by, agree with the rule"
-        self._judged = *self.judged()[:2], text
+        self._judged = *self.judged()[:2], "other differences, closer by, agree with the rule"
 
     def _is_linear(self, want: Any, allowed: Any) -> Any:
         """Return, for each number of the result, whether differences are those of a linear map."""

@@ -100,14 +100,15 @@ def other_axes(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every form of the axis, and keepdims, with the name of what may be wrong there."""
     axis = given.get("axis", default)
-    if "keepdims" in names and not given.get("keepdims"):
-        yield "keepdims=True", {"keepdims": True}
+    if "keepdims" in names:
+        other = not given.get("keepdims")
+        yield f"keepdims={other}", {"keepdims": other}
     if "axis" not in names:
         return
     if type(axis) is not tuple:
         yield from ((f"axis={k}", {"axis": k}) for k in range(min(ndim, 2)) if k != axis)
-    if ((type(axis) is int and axis >= 0) or axis is None) and ndim:
-        yield from (("negative axis", {"axis": k}) for k in {-1: 0, -ndim: 0})
+    if (type(axis) is int or axis is None) and ndim:
+        yield from (("negative axis", {"axis": k}) for k in {-1: 0, -ndim: 0} if k != axis)
     if axis is not None:
         yield "axis=None", {"axis": None}
     if ndim > 1 and type(axis) is not tuple:

@@ -27,12 +27,10 @@ def smaller(case: Case) -> Case | None:
         cut = _cutter(short, change)
         operands = tuple([map_leaves(cut, x) for x in case.operands])
         try:
-            how = case.gauge, case.smooth, 0, None
-            small = Case(case.f, operands, case.options, *how, brief=case.brief)
+            small = case.another(operands, brief=case.brief)
         except Exception:  # the function itself rejects it
             continue
         if np.all(np.isfinite(small.vector_of_values())) and not small.is_large:
-            small.has_push, small.has_pull = case.has_push, case.has_pull
             return small
     return None
 

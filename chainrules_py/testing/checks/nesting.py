@@ -75,11 +75,6 @@ class Loss:
         self.sizes = sizes_of(self.inputs, tuple(self.at))
         self.size = 1.0 + float(np.sum(sizes * sizes))
 
-    @property
-    def exists(self) -> bool:
-        """Whether there is anything to differentiate."""
-        return bool(self.inputs.size and self.output.size)
-
     def __call__(self, *xs: Any) -> Any:
         """Compute the loss at other values of the perturbed operands."""
         full = list(self.operands)
@@ -88,10 +83,6 @@ class Loss:
         y = self.f(*full)
         linear = inner(self.output, self.weights, y)
         return v.add(linear, v.multiply(0.5, inner(self.output, y, y)))
-
-    def moved(self, vector: Any) -> tuple[Any, ...]:
-        """Return the inputs after a step."""
-        return self.inputs.moved(vector)  # type: ignore[no-any-return]
 
     def gradient(self, engine: Any, at: tuple[Any, ...]) -> Any:
         """Compute the gradient as a vector."""
@@ -156,7 +147,7 @@ def _number(x: Any) -> Any:
 def one_difference(loss: Loss, engine: Any, w: Any) -> Any:
     """Compute the Hessian times w by one central difference of the gradient."""
     h = 2.0**-17
-    ahead, behind = (loss.gradient(engine, loss.moved(t * np.asarray(w))) for t in (h, -h))
+    ahead, behind = (loss.gradient(engine, loss.inputs.moved(t * np.asarray(w))) for t in (h, -h))
     return (ahead - behind) / (2 * h)
 
 
@@ -165,7 +156,7 @@ def second_derivative(loss: Loss, engine: Any, w: Any) -> tuple[Any, Any]:
 
     def moved(t: float) -> Any:
         try:
-            return loss.gradient(engine, loss.moved(t * np.asarray(w)))
+            return loss.gradient(engine, loss.inputs.moved(t * np.asarray(w)))
         except (np.linalg.LinAlgError, ArithmeticError, ValueError):
             return np.full_like(loss.sizes, np.nan)  # outside the domain
 

@@ -72,7 +72,7 @@ def _judge(case: Case, call: Call, few: bool = True) -> None:
             return
         except WrongError as wrong:
             is_nan = wrong.pattern.startswith("NaN")
-            if is_nan and few and varied.inputs.size <= _WHOLE:
+            if is_nan and few and varied.inputs.size <= SMALL:
                 _judge(case, call, few=False)  # f itself may be NaN nearby, in one of its operands
                 return
             if is_nan and _is_nobodys(case, varied, name):
@@ -97,14 +97,12 @@ def _judge(case: Case, call: Call, few: bool = True) -> None:
 
 def _other(case: Case, call: Call, few: bool) -> Case | None:
     """Return the case of another call; None where the function rejects it, or diverges."""
-    how = case.gauge, case.smooth, 0, None
     try:
-        varied = Case(case.f, call.operands, call.options, *how, few=few, derived=True, near=case)
+        varied = case.another(call.operands, call.options, few=few, derived=True, near=case)
     except Exception:
         return None
     varied.jointly = not few
     varied.is_extreme = any(operation in call.name for operation in ("large", "small", "float32"))
-    varied.has_push, varied.has_pull = case.has_push, case.has_pull
     if "large" in call.name:
         varied.slack = varied.tolerance = max(varied.slack, 5e-2)
     ys = [np.abs(c.vector_of_values()) for c in (case, varied)]
@@ -272,7 +270,7 @@ def check_single(case: Case) -> None:
     same = all(a is b for a, b in zip(narrow, case.operands, strict=True))
     skip_if(same, "no operand is an array in double precision")
     try:
-        single = _beside(case, narrow)
+        single = case.another(narrow, derived=True, few=True)
     except Exception as error:
         raise SkippedCheckError("in single precision the function raises an error") from error
     check_value(single)
@@ -307,22 +305,13 @@ def check_complex(case: Case) -> None:
         _judge(case, Call(f"complex operands{of}", operands, case.options))
         return
     try:
-        varied = _beside(case, operands)
+        varied = case.another(operands, derived=True, few=True)
         check_value(varied)
-        wrong = wrong_halves(varied)
+        wrong = wrong_halves(varied) or []
     except WrongError:
         wrong = ["value"]
     except Exception:  # the function or its rule rejects complex operands
         return
-    if wrong:
-        raise SkippedCheckError(
-            f"its {' and '.join(wrong)} is wrong with complex operands: give some to check it"
-        )
-
-
-def _beside(case: Case, operands: tuple[Any, ...]) -> Case:
-    """Return the case at other operands, along one direction."""
-    how = case.gauge, case.smooth, 0, None
-    varied = Case(case.f, operands, case.options, *how, derived=True, few=True)
-    varied.has_push, varied.has_pull = case.has_push, case.has_pull
-    return varied
+    skip_if(
+        wrong, f"its {' and '.join(wrong)} is wrong with complex operands: give some to check it"
+    )

@@ -16,7 +16,7 @@ from chainrules_py.primitives import plugins
 from chainrules_py.testing import call_arguments, check
 from chainrules_py.testing.cases.backends import KNOWN, Backend
 from chainrules_py.testing.cases.case import Case
-from chainrules_py.testing.errors import SkippedCheckError, WrongError
+from chainrules_py.testing.errors import SkippedCheckError, WrongError, skip_if
 from chainrules_py.testing.everywhere.findings_table import laid_out
 from chainrules_py.testing.everywhere.real_function import Trial
 from chainrules_py.testing.find_rule import missing_mode
@@ -142,8 +142,7 @@ def _places() -> Iterator[tuple[str, Callable[[], _Place]]]:
 
 def _on(module: str, library: Backend) -> _Place:
     """Return an engine with the arrays of a library."""
-    if library.missing:
-        raise SkippedCheckError(library.missing)
+    skip_if(library.missing, library.missing)
     table = plugins.load(module).transformations.table
     own = exporter(library.name).transformations if library.name in exporters() else None
     places = Transformations(table, library.asarray)
@@ -161,8 +160,10 @@ def _run(
     """Run the transformations of one place, or the chosen ones; yield the fields of findings."""
     try:
         export, engine = load()
-        if trial.is_complex and not engine.takes_complex:
-            raise SkippedCheckError("it has no derivatives of complex numbers")
+        skip_if(
+            trial.is_complex and not engine.takes_complex,
+            "it has no derivatives of complex numbers",
+        )
         with engine.context():
             asarray = engine.asarray or np.asarray
             f, z, u = trial.function(export(trial.f), asarray), *map(asarray, (trial.z, trial.u))
@@ -177,8 +178,7 @@ def _run(
             continue
         verdict, text, pattern = "passed", "", ""
         try:
-            if within in untaken:
-                raise SkippedCheckError(f"nor does f itself run there: {within}")
+            skip_if(within in untaken, f"nor does f itself run there: {within}")
             with engine.context():
                 trial.judge(gives, run(f, z, u), engine.digits)
         except WrongError as error:

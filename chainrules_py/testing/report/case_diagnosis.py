@@ -54,10 +54,8 @@ def _around(case: Case, tables: Mapping[str, Table]) -> list[tuple[Case, dict[st
     values = case.inputs.vector(case.operands)
     moved = case.inputs.moved(values * 0.25 * np.cos(np.arange(1.0, case.inputs.size + 1)))
     operands = tuple(map(symmetric_as, case.operands, moved))
-    how = case.gauge, case.smooth, 0, None
     try:
-        other = Case(case.f, operands, case.options, *how, derived=True)
-        other.halves, other.has_push, other.has_pull = case.halves, case.has_push, case.has_pull
+        other = case.another(operands, derived=True)
         there = jacobian_tables(other)
     except Exception:  # the function, or its rule, rejects it
         return []
