@@ -77,8 +77,8 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.primitives.method_table": "Cache invalidate where_defined",
     "chainrules_py.primitives.conversion_advice": (
-        "Line advise advised advised_at filled gives lost notes picture refuse_labelled remedies "
-        "remedy suggestion told"
+        "Line advise advised advised_at filled gives in_place lost notes picture refuse_labelled "
+        "remedies remedy suggestion told"
     ),
     "chainrules_py.primitives.plugins": (
         "Layer default_compiler default_engine hosted later met see see_all see_operators see_roots"

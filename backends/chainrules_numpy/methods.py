@@ -26,6 +26,7 @@ from chainrules_py.extend import (
     caller,
     describe,
     filled,
+    in_place,
     lost,
     picture,
     remedy,
@@ -171,11 +172,9 @@ def _escape(name: str) -> Callable[..., Any]:
         given = "" if line.node is None else ast.unparse(line.node).partition(f".{name}(")[2][:-1]
         write = f"use {_listed(of, x.ndim)}"
         if name == "item" or not x.ndim:
-            from chainrules_numpy.plain_number_advice import in_place  # loads much
-
             flat = ".ravel()" * (x.ndim > 1 and len(args) == 1 and np.ndim(args[0]) == 0)
             picked = filled(f"{{0}}{flat}[{{i}}]", of, i=given) if given else of
-            write = f"use {in_place(line, picked)}"
+            write = f"use {in_place(picked)}"
         if name in ("tofile", "dump", "dumps", "tobytes"):  # these do not return numbers
             write = f"use ignore_derivatives({of}).{name}({given}), which is a constant"
         elif line.node is not None and line.owner(name) is None:  # called by a library

@@ -11,7 +11,6 @@ import ast
 import cmath
 import copy
 import ctypes
-import linecache
 import math
 import re
 import statistics
@@ -20,7 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Line, advise, advised, filled, find_tracers, suggestion, untraced
+from chainrules_numpy.list_and_index_advice import JOINED, is_list, is_number
+from chainrules_py.extend import (
+    Line,
+    Tracer,
+    advise,
+    advised,
+    filled,
+    find_tracers,
+    suggestion,
+    untraced,
+)
 
 _name: str
 
@@ -59,52 +68,12 @@ OTHERWISE = {
 """NumPy equivalents of ``math`` and ``cmath`` functions."""
 
 
-def in_place(line: Line, write: str) -> str:
-    """Put an expression in parentheses if an operator is beside what it replaces."""
-    text, rest = line.texts
-    if line.node is None:  # the source is unknown
-        return write
-    before = linecache.getline(*line.place).partition(text.partition("\n")[0])[0].rstrip()
-    beside = before[-1:], rest.lstrip()[:1]
-    made: Any = ast.parse(write).body[0]
-    closed = isinstance(made, ast.Assign) or isinstance(
-        made.value, (ast.Call, ast.Name, ast.Subscript)
-    )
-    return write if closed or not {*beside} & {*"*/+-@%&|^~.["} else f"({write})"
-
-
-_EXPRESSION = re.compile(
-    r"use (.+?)((?:, (?:which|whose|and) |,? after '| for its ).*)?", re.DOTALL
-)
-
-
-def closed_off(advice: Any) -> Any:
-    """Return advice whose expression is in parentheses where an operator is beside the call."""
-    if isinstance(advice, str) and re.fullmatch(r"use [\w.]+\(.*\)", advice):
-        return advice  # a call
-
-    def given(line: Line) -> str | None:
-        found = suggestion(advice, line)
-        parts = _EXPRESSION.fullmatch(found or "")
-        try:
-            return f"use {in_place(line, parts[1])}{parts[2] or ''}" if parts else found
-        except SyntaxError:  # no expression alone
-            return found
-
-    return given
-
-
 def _with_lists(write: str) -> Any:
-    """Return advice that turns generators into lists, which ``np.stack`` takes."""
+    """Return advice that turns generators and maps into lists, which ``np.stack`` takes."""
 
     def given(line: Any) -> str:
-        nodes = [ast.parse(x, mode="eval").body for x in line.arguments if x[0] != "*"]
-        each = [ast.unparse(x) for x in nodes]
-        for i, x in enumerate(nodes):
-            if isinstance(x, ast.GeneratorExp):
-                each[i] = ast.unparse(ast.ListComp(x.elt, x.generators))
-            elif each[i].startswith(("map(", "filter(", "reversed(")):
-                each[i] = f"[*{each[i]}]"
+        each = [x for x in line.arguments if x[0] != "*"]
+        each = [x if x[0] == "[" or x.isidentifier() else f"[*{x}]" for x in each]
         return f"use {filled(write, *each, *'xy'[len(each) :])}"
 
     return given
@@ -128,35 +97,27 @@ def _hypot(line: Any) -> str:
 for _name, _line in OTHERWISE.items():
     if hasattr(cmath, _name):  # of negative numbers, too
         _of_complex = re.sub(r"\{\w+\}", "{0} + 0j", _line) if _name in _CUT else _line
-        advise(getattr(cmath, _name), closed_off(f"use {_of_complex}"))
+        advise(getattr(cmath, _name), f"use {_of_complex}")
     if hasattr(math, _name):
         _after = " after 'import scipy.special'" * _line.startswith("scipy")
         _found = _with_lists(_line) if "np.stack" in _line else f"use {_line}{_after}"
-        advise(getattr(math, _name), closed_off(_found))
+        advise(getattr(math, _name), _found)
 
 
 def _is_close(line: Any) -> str:
-    """Compare as Python does, whose tolerances are others than NumPy's."""
-    a, b = [*line.arguments, "a", "b"][:2]
-    relative, absolute = line.option("rel_tol") or "1e-09", line.option("abs_tol") or "0.0"
-    size = f"np.maximum(np.abs({a}), np.abs({b}))"
-    apart = filled("np.abs({0} - {1})", a, b)
-    return f"use ({apart} <= np.maximum({relative} * {size}, {absolute}))"
+    """Compare constants, as Python does: its tolerances are others than NumPy's."""
+    return f"use {line.with_constant()}"
 
 
 def _arange(line: Any) -> str:
-    """Suggest a constant for the stop of a range, on which no element depends."""
-    args, stop = [x for x in line.arguments if x[0] != "*"], line.argument
-    given = [*getattr(line.node, "args", ()), *getattr(line.node, "keywords", ())]
-    alone = len([x for x in given if any(line.traced(x))]) == 1
-    if args and alone and stop not in args[: len(args) > 1] + args[2:] and stop in args:
-        args[args.index(stop)] = f"ignore_derivatives({stop})"
-        return f"use np.arange({', '.join(args)}), whose elements do not depend on where it stops"
-    others = ("start", "stop", line.option("step") or "1")
-    start, stop, step = [*args, *others[len(args) :]][:3]
-    n = f"np.ceil(ignore_derivatives((({stop}) - ({start})) / ({step})))"
-    written = ast.parse(f"({start}) + ({step}) * np.arange({n})", mode="eval")
-    return f"use {ast.unparse(written)}"
+    """Suggest a constant number of steps."""
+    args = [x for x in line.arguments if x[0] != "*"]
+    if len(args) == 1:
+        stop = f"ignore_derivatives({args[0]})"
+        return f"use np.arange({stop}), whose elements do not depend on where it stops"
+    start, stop, step = [*args, *("start", "stop", line.option("step") or "1")[len(args) :]][:3]
+    n = filled("np.ceil(ignore_derivatives(({1} - {0}) / {2}))", start, stop, step)
+    return f"use {filled('{0} + {1} * np.arange({n})', start, step, n=n)}"
 
 
 _VECTORIZE = "after 'from chainrules_numpy.composites.mapping import vectorize'"
@@ -165,59 +126,90 @@ _VECTORIZE = "after 'from chainrules_numpy.composites.mapping import vectorize'"
 def _vectorized(line: Any) -> str:
     """Suggest the vectorize that traces, of the function that the one of NumPy calls."""
     called = line.node and line.node.func
-    written = isinstance(called, ast.Call) and called.args
     f = f"{line.called}.pyfunc" if called else "f"
-    if written:
+    if isinstance(called, ast.Call) and called.args:
         given = map(ast.unparse, [*called.args, *called.keywords])
         f = ", ".join([each for each in given if each != "otypes=[float]"])  # as its results are
     return f"use vectorize({f})({', '.join(line.arguments or ['x'])}), {_VECTORIZE}"
 
 
-def with_axes(line: Line, made: str) -> str:
-    """Return an array with the leading axes that the call adds by ``ndmin=``."""
-    if (ndmin := line.option("ndmin")) is None:
-        return made
-    leading = f"{{made}}[(None,) * ({ndmin} - np.ndim({{made}}))]"
-    return filled(f"np.atleast_{ndmin}d({{made}})" if ndmin in ("1", "2") else leading, made=made)
-
-
-def dtype_of(line: Line) -> tuple[str | None, str]:
-    """Return the dtype that a call of `numpy.array` writes, and what to do with one passed on."""
+def as_asked(line: Line, made: str, laid: str = "") -> tuple[str, str]:
+    """Return an array with the dtype that the call requests, and what else is to be written."""
     options = [*getattr(line.node, "args", ())[1:], *getattr(line.node, "keywords", ())]
-    if any(isinstance(each, ast.Starred) or getattr(each, "arg", "") is None for each in options):
-        return line.option("dtype"), ", and .astype(dtype) of it if a dtype is passed on"
-    return line.option("dtype") or next(iter(line.arguments[1:2]), None), ""
-
-
-def _is_list(node: ast.AST | None) -> bool:
-    """Return whether an expression is a list or a tuple: as written, or a sum or multiple of it."""
-    if isinstance(node, ast.BinOp):
-        return _is_list(node.left) or _is_list(node.right)
-    made = isinstance(node, ast.Call) and ast.unparse(node.func) in ("list", "tuple", "sorted")
-    return made or isinstance(node, ast.List | ast.ListComp | ast.Tuple)
+    dtype, rest = line.option("dtype") or next(iter(line.arguments[1:2]), "None"), ""
+    if any([isinstance(x, ast.Starred) or getattr(x, "arg", "") is None for x in options]):
+        dtype, rest = (
+            line.option("dtype") or "None",
+            ", with .astype(dtype) if a dtype is passed on",
+        )
+    if line.option("ndmin"):
+        rest = f", with np.expand_dims to {line.option('ndmin')} axes"
+    return (
+        made if dtype in ("None", "object") else filled(f"{{0}}.astype({dtype}{laid})", made)
+    ), rest
 
 
 def _array(write: str, order: str | None = None) -> Any:
-    """Return advice that keeps a requested dtype, and the order of the elements in memory."""
+    """Return advice for what makes an array of one, or of what may be a list."""
 
     def given(line: Any) -> str:
-        dtype, beside = dtype_of(line)
-        node = next(iter(getattr(line.node, "args", ())), None)
-        listed = isinstance(node, ast.BinOp) and _is_list(node)  # as [x] * 3
-        laid = line.option("order") or order or ""
-        in_order = f", order={laid}" * bool(laid)
-        made = f"{'np.stack({0})' if listed else '{0}'}.astype({dtype}{in_order})"
-        parts = [node, *[ast.parse(name, mode="eval").body for name in line.traced(node)]]
-        held: Any = node and find_tracers([*map(line.resolved, parts)])
-        if held and not listed and {float, complex}.issuperset(type(untraced(x)) for x in held):
-            made = f"np.full_like({{0}}, {{0}}, dtype={dtype})"  # Python's numbers have no astype
-        # An array that is in this order is not copied for it.
+        node = next(iter(getattr(line.node, "args", ())), ast.Name("x"))
+        x, laid = ast.unparse(node), line.option("order") or order or ""
         flags = getattr(untraced(line.resolved(node)), "flags", None)
-        kept = not laid or getattr(flags, f"{laid[1:2].lower()}_contiguous", False)
-        other = "np.stack({0})" if listed else write if kept else f"np.copy({{0}}{in_order})"
-        return f"use {with_axes(line, other if dtype is None else made)}{beside}"
+        copied = laid and not getattr(flags, f"{laid[1:2].lower()}_contiguous", False)
+        laid = f", order={laid}" * bool(copied)
+        if _is_name(node) and line.node is not None and not any(line.traced(node)):
+            made, rest = as_asked(line, f"np.stack(list({x}))")
+        else:
+            usual = f"np.copy({x}{laid})" if copied else filled(write, x)
+            made, rest = as_asked(line, f"np.copy({x})" if is_number(line, node) else x, laid)
+            made = usual if made in (x, f"np.copy({x})") else made
+        base = node
+        while isinstance(base, (ast.Attribute, ast.Subscript)):
+            base = base.value
+        called = isinstance(base, ast.Call) and not _of_numpy(line.value_of(base.func))
+        known = find_tracers(line.resolved(node)) or issubclass(type(line.resolved(base)), Tracer)
+        listed = not known and (called or _is_name(node)) and "list(" not in made
+        return f"use {made}{f', with np.stack({x}) for {x} if it is a list' * listed}{rest}"
 
     return given
+
+
+def _of_iterator(line: Any) -> str:
+    """Suggest to stack the values of an iterator, with the dtype."""
+    made, rest = as_asked(line, f"np.stack(list({next(iter(line.arguments), 'x')}))")
+    return f"use {made}{rest}"
+
+
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
+
+
+def _of_numpy(function: Any) -> bool:
+    module = str(getattr(function, "__module__", None) or type(function).__module__)
+    return module.partition(".")[0] == "numpy"
+
+
+def _beside(place: int, made: str) -> Any:
+    """Return advice to trace a plain array, where another argument of the function is traced."""
+
+    def given(line: Any) -> str | None:
+        call = copy.deepcopy(line.node)
+        given = [*getattr(call, "args", ())][: place + 1]
+        plain = len(given) > place and not any(line.traced(given[place]))
+        if not plain or any([isinstance(x, ast.Starred) for x in given]):
+            return None
+        joined = filled(made, *line.arguments, x=line.argument)
+        call.args[place] = ast.parse(joined, mode="eval").body
+        return f"use {ast.unparse(call)}"
+
+    return given
+
+
+def _full(line: Any) -> str:
+    options = [*line.arguments[2:], "shape={0}"]
+    options += [ast.unparse(each) for each in getattr(line.node, "keywords", ())]
+    return f"use np.full_like({{1}}, {{1}}, {', '.join(options)})"
 
 
 def _constant(line: Any) -> str:
@@ -235,19 +227,13 @@ def _of_two(name: str, write: str, other: str) -> Any:
     return given
 
 
-def _fit(of: str, write: str, *kept: str) -> Any:
-    """Return advice for a fit of one degree, in words if it has options other than those kept."""
+def _exactly(function: Any, write: str, words: str | None = None) -> Any:
+    """Return advice for a call without options, not for a method that calls the function."""
+    count = len({*re.findall(r"\{(\d)\}", write)})
 
-    def given(line: Line) -> str:
-        args, keywords = line.arguments, getattr(line.node, "keywords", ())
-        named: dict[Any, str] = dict(zip(("x", "y", "deg"), args, strict=False))
-        named |= {each.arg: ast.unparse(each.value) for each in keywords}
-        deg = named.get("deg", "[]")
-        single = deg.isdigit() or isinstance(line.resolved(ast.parse(deg, mode="eval").body), int)
-        if not single or len(args) > 3 or named.keys() - {"x", "y", "deg", *kept}:
-            return f"use np.linalg.lstsq of the columns of np.polynomial.{of}vander"
-        rest = "".join([f", {name}={named[name]}" for name in kept if name in named])
-        return filled(write, x=named["x"], y=named["y"], deg=deg + rest)
+    def given(line: Line) -> str | None:
+        plain = len(line.arguments) == count and not getattr(line.node, "keywords", ())
+        return f"use {write}" if plain and line.function is function else words
 
     return given
 
@@ -257,14 +243,9 @@ def _iterated(line: Line) -> str:
     call: Any = line.node
     given = call.args[0] if call.args else ast.Name("x")
     arrays = list(map(ast.unparse, getattr(given, "elts", [given])))
-    x = arrays[0]
-    if len(call.args) > 1 or call.keywords or "None" in arrays:
-        return filled("loop over i in np.ndindex({0}.shape), with {0}[i] for the element", x)
-    if isinstance(line.resolved(given), (list, tuple)):
-        arrays.append(f"*{arrays.pop()}")
-    elif len(arrays) == 1:
-        return f"use np.ravel({x})"
-    return f"use zip(*map(np.ravel, np.broadcast_arrays({', '.join(arrays)})))"
+    if len(arrays) == len(call.args) == 1 and not call.keywords:
+        return f"use np.ravel({arrays[0]})"
+    return filled("loop over i in np.ndindex({0}.shape), with {0}[i] for the element", arrays[0])
 
 
 _call, _make = np.polynomial.Polynomial.__call__, np.polynomial.Polynomial.__init__  # of all series
@@ -280,75 +261,37 @@ _SERIES = {of.title().replace("_", ""): f"np.polynomial.{of}.{name}" for of, nam
 
 def _series(line: Line) -> str | None:
     """Suggest the function that a series of np.polynomial calls: its operators trace."""
-    codes = _call.__code__, _make.__code__
-    frame = next(f for f in line.library if f.f_code in codes)
-    p, shown = frame.f_locals["self"], line.called or "p"
-    home = _SERIES.get(type(p).__name__, "np.polynomial.polynomial.poly")
-    if frame.f_code is codes[1]:  # of traced coefficients
-        basis = f"{home}val(t, np.eye(len({{0}}), dtype={{0}}.dtype))"
-        write = f"use np.tensordot({{0}}, {basis}, (0, 0))[()] for its values at t"
-        return write if frame.f_locals["domain"] is None else None
-    if isinstance(getattr(line.node, "func", None), ast.Attribute) and line.function is not p:
-        return None  # of a method, such as `convert`, which calls the series
-    x = f"{shown}.mapparms()[0] + {shown}.mapparms()[1] * {{0}}"
-    x = "{0}" if np.array_equal(p.domain, p.window) else x
-    return f"use {home}val({x}, {shown}.coef)"
+    p = line.called or "p"
+    cls = line.function if isinstance(line.function, type) else type(line.function)
+    home = _SERIES.get(cls.__name__, "np.polynomial.polynomial.poly")
+    return f"use {home}val({p}.mapparms()[0] + {p}.mapparms()[1] * {{0}}, {p}.coef)"
 
 
-def _of_traced(val: Any) -> Any:
-    """Return advice for a series of traced coefficients: multiply its basis, a plain array."""
-    name = f"np{val.__module__.removeprefix('numpy')}.{val.__name__}"
-    basis = f"{name}({{0}}, np.eye(len({{1}}), dtype={{1}}.dtype))"
+def _val(home: str) -> str:
+    """Return the basis, a plain array, multiplied by traced coefficients."""
+    basis = f"np.polynomial.{home}val({{0}}, np.eye(len({{1}}), dtype={{1}}.dtype))"
+    return f"np.tensordot({{1}}, {basis}, (0, 0))[()]"
 
-    def given(line: Line) -> str | None:
-        write = (
-            f"np.tensordot({{1}}, {basis}, (0, 0))[()]"
-            if line.option("tensor") in (None, "True")
-            else f"np.einsum('k...,k...->...', {{1}}, {basis})"
-        )
-        return f"use {write}" if line.function is val else None  # not for a method that calls it
 
-    return given
+_BASIS = (
+    "write the basis, such as np.polynomial.chebyshev.chebval(t, np.eye(n)), times coefficients"
+)
 
 
 def _roots(line: Line) -> str:
-    """Suggest np.roots of coefficients, or of those of a series, whose roots lie in its domain."""
+    """Suggest np.roots of coefficients, or of those of a series."""
     p = line.owner("roots")
     if p is None:
         return "use np.sort(np.roots({0}[::-1]))"
-    series = next((f.f_locals["self"] for f in line.library if "self" in f.f_locals), None)
-    write = "np.roots({0}.coef[::-1])"
-    if series is not None and not np.array_equal(series.domain, series.window):
-        write = f"({write} - {{0}}.mapparms()[0]) / {{0}}.mapparms()[1]"
-    return filled(f"use np.sort({write})", p)
+    return f"use np.sort((np.roots({p}.coef[::-1]) - {p}.mapparms()[0]) / {p}.mapparms()[1])"
 
 
 def _of_stored(advice: Any) -> Any:
     """Return advice that makes numbers of stored values whose gradient is over."""
-
-    def given(line: Line) -> str | None:
-        call: Any = copy.deepcopy(line.node)
-        goes_on = [outer for *_, outer in line.over()]
-        if not goes_on or any(goes_on) or not call.args:
-            return suggestion(advice, line)
-        numbers = f"[float(v) for v in {ast.unparse(call.args[0])}]"
-        call.args[0] = ast.parse(numbers, mode="eval").body
-        return f"use {ast.unparse(call)}, which is a constant"
-
-    return given
-
-
-def _of_vectors(function: Any, write: str) -> Any:
-    """Return advice for a call of vectors without options, not for a method that calls it."""
-
-    def given(line: Line) -> str | None:
-        call: Any = line.node
-        if line.function is not function or call.keywords or len(call.args) != 1 + ("{1}" in write):
-            return None
-        x = untraced(line.resolved(call.args[0]))
-        return f"use {write}" if getattr(x, "ndim", 1) == 1 else None
-
-    return given
+    numbers = "([float(v) for v in {0}]), which is a constant"
+    return lambda line: (
+        f"use {line.called}{numbers}" if [*line.over()] else suggestion(advice, line)
+    )
 
 
 def _by_value(line: Line) -> str | None:
@@ -376,10 +319,12 @@ _VECTORS: dict[Any, str] = {
 }
 """What to write for functions of vectors."""
 
+_LEAST = "use np.linalg.lstsq of the columns of np.polynomial.{}vander"
 _SQUARES, _ONE = "np.sum((np.stack({0}) - {1}) ** 2)", ", ddof=1"
 INSTEAD: dict[Any, Any] = {
     np.array: _array("np.copy({0})"),
     np.asarray: _array("{0}"),
+    np.fromiter: _of_iterator,
     np.asanyarray: _array("{0}"),
     np.array2string: _constant,
     np.array_repr: _constant,
@@ -392,7 +337,20 @@ INSTEAD: dict[Any, Any] = {
     np.asarray_chkfinite: "use {0}, and np.isfinite({0}).all()",
     np.ascontiguousarray: _array("{0}", "'C'"),
     np.asfortranarray: _array("{0}", "'F'"),
-    np.full: "use np.full_like({1}, {1}, shape={0})",
+    **dict.fromkeys(
+        (
+            np.nan_to_num,
+            np.nanstd,
+            np.nanvar,
+            np.pad,
+            np.piecewise,
+            np.polynomial.polynomial.polyint,
+        ),
+        _beside(0, "{0} + np.zeros_like({x}, shape=())"),
+    ),
+    np.select: _beside(1, "[each + np.zeros_like({x}, shape=()) for each in {1}]"),
+    np.full_like: "use np.full_like({1}, {1}, shape=np.shape({0}))",
+    np.full: _full,
     np.ndenumerate.__init__: "use ((i, {0}[i]) for i in np.ndindex({0}.shape))",
     np.nditer: _iterated,
     np.lib.stride_tricks.as_strided: "use np.lib.stride_tricks.sliding_window_view({0}, "
@@ -410,7 +368,7 @@ INSTEAD: dict[Any, Any] = {
     cmath.log: lambda line: _log(line).replace("{0}", "{0} + 0j"),
     array.array: "use np.stack({1})",
     **dict.fromkeys((sorted, min, max), _by_value),
-    **{f: _of_vectors(f, write) for f, write in _VECTORS.items()},
+    **{f: _exactly(f, write) for f, write in _VECTORS.items()},
     statistics.mean: "use np.mean(np.stack({0}))",
     statistics.fmean: _of_two(
         "weights", "np.mean(np.stack({0}))", "np.average(np.stack({0}), weights={1})"
@@ -439,83 +397,80 @@ INSTEAD: dict[Any, Any] = {
     np.arange: _arange,
     type(np.r_).__getitem__: "use np.concatenate([np.atleast_1d(a), b]) for np.r_[a, b], and "
     "np.column_stack([a, b]) for np.c_[a, b]",
-    np.polynomial.polynomial.polyfit: _fit(
-        "polynomial.poly", "use np.polyfit({x}, {y}, {deg})[::-1]", "rcond", "w"
+    np.polynomial.polynomial.polyfit: _exactly(
+        np.polynomial.polynomial.polyfit,
+        "np.polyfit({0}, {1}, {2})[::-1]",
+        _LEAST.format("polynomial.poly"),
     ),
-    np.polynomial.Polynomial.fit: _fit(
-        "polynomial.poly", "use np.polyval(np.polyfit({x}, {y}, {deg}), t) for its value at t", "w"
-    ),
+    np.polynomial.Polynomial.fit: _LEAST.format("polynomial.poly"),
     np.polynomial.polynomial.polyroots: _roots,
     **{
-        getattr(getattr(np.polynomial, of), f"{name}fit"): _fit(
-            f"{of}.{name}",
-            f"use np.linalg.lstsq(np.polynomial.{of}.{name}vander({{x}}, {{deg}}), {{y}}, "
-            "rcond=None)[0]",
+        getattr(getattr(np.polynomial, of), f"{name}fit"): _exactly(
+            getattr(getattr(np.polynomial, of), f"{name}fit"),
+            f"np.linalg.lstsq(np.polynomial.{of}.{name}vander({{0}}, {{2}}), {{1}}, rcond=None)[0]",
+            _LEAST.format(f"{of}.{name}"),
         )
         for of, name in _KINDS.items()
     },
     _call: _series,
-    _make: _series,
+    _make: _BASIS,
     **{
-        val: _of_traced(val)
+        val: _exactly(val, _val(f"{of}.{name}"), _BASIS)
         for of, name in (*_KINDS.items(), ("polynomial", "poly"))
         for val in (getattr(getattr(np.polynomial, of), f"{name}val"),)
     },
 }
 for _f, _line in INSTEAD.items():
-    advise(_f, closed_off(_of_stored(_line) if _f.__module__ == "statistics" else _line))
+    advise(_f, _of_stored(_line) if _f.__module__ == "statistics" else _line)
 
 
-_STARTS = {"initial", "left", "right"}
+_ENDS = "use np.where({0} < {1}[0], left, np.interp({0}, {1}, {2})), and alike for right"
 
 
-def _initial(function: Any, write: str) -> Any:
-    """Return advice for calls with ``initial=``, ``left=`` or ``right=``."""
+def _initial(write: str, pair: str = "") -> Any:
+    """Return advice for a call with ``initial=``, or of several arrays."""
 
     def given(line: Any) -> str | None:
-        keywords = {each.arg for each in getattr(line.node, "keywords", ())}
-        # Without the source, the library's frame says it.
-        seen = [frame.f_locals.get(name) for frame in line.library for name in _STARTS]
-        if not (keywords & _STARTS or find_tracers(seen)):
+        args: list[Any] = [*getattr(line.node, "args", ())][:2]
+        if pair and args[1:] and any(line.traced(args[1])) and not is_list(line, args[0]):
+            return pair
+        if (initial := line.option("initial")) is None:
             return None
-        arguments, initial = [*line.arguments, *"xyz"][:3], line.option("initial") or "initial"
-        call = line.without("initial") or f"np.{function.__name__}(x)"
-        others = keywords - {"axis", "initial", "keepdims"} or len(line.arguments) > 2
-        if others and "{call}" in write:
-            joined = filled(write, call="y", initial=initial)
-            rest = "write np.where for where=, and b[...] for out="
-            return f"use {joined} for the result y without initial=; {rest}"
-        return f"use {filled(write, *arguments, call=call, initial=initial)}"
+        call = line.without("initial")
+        plain = {each.arg for each in line.node.keywords} <= {"axis", "initial", "keepdims"}
+        if plain and len(line.arguments) < 3:
+            return f"use {filled(write, call=call, initial=initial)}"
+        return f"use {filled(write, call='y', initial=initial)} for the result y without initial="
 
     return given
 
 
-for _f, _line in (
-    (np.interp, "np.where({0} < {1}[0], left, np.interp({0}, {1}, {2})), and alike for right"),
-    (np.max, "np.maximum({call}, {initial})"),
-    (np.min, "np.minimum({call}, {initial})"),
-    (np.sum, "{call} + {initial}"),
-    (np.prod, "{call} * {initial}"),
+for _f, _line, *_pair in (
+    (np.max, "np.maximum({call}, {initial})", "use np.maximum({0}, {1})"),
+    (np.min, "np.minimum({call}, {initial})", "use np.minimum({0}, {1})"),
+    (np.sum, "{call} + {initial}", "use {0} + {1}"),
+    (np.prod, "{call} * {initial}", "use {0} * {1}"),
+    (np.mean, "", "use np.mean(np.stack([{all}]))"),
+    (np.median, "", "use np.median(np.stack([{all}]))"),
+    (np.concatenate, "", "use np.concatenate([{all}])"),
+    (np.stack, "", "use np.stack([{all}])"),
 ):
-    advise(_f, closed_off(_initial(_f, _line)))
+    advise(_f, _initial(_line, *_pair))
 
 
 def _reduced(line: Line) -> str | None:
     """Suggest the same for a method `reduce`, or a loop where the order of elements counts."""
-    call: Any = line.node
-    ufunc, name = line.value_of(call.func.value), line.owner("reduce")
-    if line.option("initial") is None:
-        listed = call.args and isinstance(call.args[0], ast.List | ast.Tuple)
-        parts = ast.unparse(call.args[0]) if listed else ""
-        return (
-            f"use {ast.unparse(call).replace(parts, f'np.stack({parts})', 1)}" if listed else None
-        )
-    if ufunc.identity is not None or ufunc in (np.maximum, np.minimum, np.fmax, np.fmin):
-        return suggestion(_initial(ufunc, f"{name}({{call}}, {{initial}})"), line)
-    return f"write a loop over the elements of the axis, with {name} of two"
+    name = line.owner("reduce")
+    if line.option("where") and line.option("initial") is None:
+        return JOINED
+    if name in ("np.maximum", "np.minimum", "np.add", "np.multiply"):
+        return suggestion(_initial(f"{name}({{call}}, {{initial}})"), line)
+    ordered = f"write a loop over the elements of the axis, with {name} of two"
+    return None if line.option("initial") is None else ordered
 
 
-advise(np.ufunc.reduce, closed_off(_reduced))
+advise(np.interp, lambda line: _ENDS if line.option("left") or line.option("right") else None)
+advise(np.ufunc.reduce, (_reduced))
 
 
 _METHODS = frozenset(
@@ -555,18 +510,10 @@ def of_plain(line: Line) -> str | None:
 
 def of_mapped(line: Line) -> str | None:
     """Return what to write for ``map(f, xs)`` of a function that takes plain numbers, or None."""
-    whole: Any = line.stored or line.node or ast.Pass()
-    for call in ast.walk(whole):
-        if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "map"):
+    for call in ast.walk(line.stored or line.node or ast.Pass()):
+        if not isinstance(call, ast.Call) or ast.unparse(call.func) != "map":
             continue
-        f, *xs = call.args
-        one = copy.copy(line)
-        one.node = ast.Call(f, [ast.Name("v")], [])
-        parts = _EXPRESSION.fullmatch(advised(one.function, one) or "")
-        plain = any(line.traced()) and not any(line.traced(call))
-        if len(xs) != 1 or plain or parts is None or "a constant" in parts[0]:
-            continue
-        each = ast.unparse(xs[0])
-        made = each if parts[1] == "v" else f"[{parts[1]} for v in {each}]"
-        return f"use {ast.unparse(whole).replace(ast.unparse(call), made)}{parts[2] or ''}"
+        if any(line.traced(call)) and advised(line.value_of(call.args[0]), line):
+            text = ast.unparse(call)
+            return f"write a list comprehension for {text}, with NumPy's functions of its elements"
     return None

@@ -16,12 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.list_and_index_advice import stacked_list
-from chainrules_numpy.plain_number_advice import in_place
+from chainrules_numpy.list_and_index_advice import is_list, stacked
 from chainrules_py.extend import (
     Line,
     advise,
-    advised,
     filled,
     gives,
     register_generator,
@@ -127,53 +125,36 @@ def draw_of_parameters(f: Any) -> str | None:
     return f"draws are constants; for a derivative in parameters: {write}"
 
 
-def _keywords(line: Any) -> dict[str, str]:
-    given = getattr(line.node, "keywords", ())
-    return {each.arg: ast.unparse(each.value) for each in given if each.arg is not None}
-
-
 def _parameters(name: str) -> list[str]:
     return [each.partition("=")[0] for each in MOVED[name][0].split()]
-
-
-def _in_words(name: str, rng: str) -> str:
-    """Return the advice for a draw whose arguments are not on the line."""
-    names = _parameters(name)
-    return f"use {moved(name, rng, names, {})}, of its {', '.join(names)}"
-
-
-def _generator(line: Any, name: str) -> str:
-    """Return the expression of the generator whose method of this name a line calls."""
-    if getattr(line.function, "__self__", None) is _global and line.owner(name) is None:
-        return "np.random"
-    bound = f"{line.called}.__self__" if line.called else "rng"
-    return line.owner(name) or bound
 
 
 def _moved(name: str) -> Any:
     """Return the advice for a draw, of the shape of its parameters where no size is given."""
 
     def given(line: Any) -> str:
-        keywords, rng = _keywords(line), _generator(line, name)
-        unpacked = [each for each in getattr(line.node, "keywords", ()) if each.arg is None]
-        theirs = getattr(line.function, "__name__", name) != name  # it draws inside of another
-        if theirs or line.node is None or unpacked or any(x[:1] == "*" for x in line.arguments):
-            return _in_words(name, "rng" if theirs else rng)
+        keywords = {
+            each.arg: ast.unparse(each.value) for each in getattr(line.node, "keywords", ())
+        }
+        rng, called = line.owner(name), getattr(line.function, "__name__", name)
+        # It draws inside of another, or arguments are unpacked, or its source is unknown.
+        unknown = called != name or None in keywords or any(x[:1] == "*" for x in line.arguments)
+        if unknown or line.node is None:
+            words = ", ".join(_parameters(name))
+            return f"use {moved(name, rng or 'rng', _parameters(name), {})}, of its {words}"
         named = dict(zip(_parameters(name), line.arguments, strict=False)) | keywords
         size = named.pop("size", "None")
         named = {key: _as_array(line, x) for key, x in named.items()}
-        nodes = {x: ast.parse(x, mode="eval").body for x in named.values()}
-        shapes = [f"np.shape({x})" for x, node in nodes.items() if _may_have_axes(line, node)]
+        shapes = [f"np.shape({x})" for x in named.values() if _may_have_axes(line, x)]
         shape = f"np.broadcast_shapes({', '.join(shapes)})" if shapes[1:] else "".join(shapes)
-        # What draws vectors has axes beyond those of its size.
-        whole = bool(shape) and name != "multivariate_normal"
-        if whole and line.frame.f_locals.get(size, size) is None:
-            size = f"{shape} if {size} is None else {size}"
-        if size != "None" or whole:
-            named["size"] = shape if size == "None" else size
+        if shape and name != "multivariate_normal":  # its axes are beyond those of its size
+            named_size = f"{shape} if {size} is None else {size}"
+            size = shape if size == "None" else named_size if size.isidentifier() else size
+        named |= {"size": size} if size != "None" else {}
+        shared = getattr(line.function, "__self__", None) is _global
+        rng = rng or ("np.random" if shared else f"{line.called}.__self__")
         # A function that is called by a name of its own draws by this name.
-        write = moved(name, rng, [], named).replace(f".__self__.{name}(", "(")
-        return f"use {in_place(line, write)}"
+        return "use " + moved(name, rng, [], named).replace(f".__self__.{name}(", "(")
 
     return given
 
@@ -181,31 +162,26 @@ def _moved(name: str) -> Any:
 def _as_array(line: Any, text: str) -> str:
     """Return an argument, or the array of its numbers if it is a list of traced ones."""
     node = ast.parse(text, mode="eval").body
-    if not any(line.traced(node)):
-        return text
-    if isinstance(node, (ast.List, ast.Tuple, ast.ListComp)):
-        return ast.unparse(stacked_list(node))
-    return f"np.stack({text})" if isinstance(line.resolved(node), (list, tuple)) else text
+    return (
+        ast.unparse(stacked(line, node)) if any(line.traced(node)) and is_list(line, node) else text
+    )
 
 
-def _may_have_axes(line: Any, node: ast.AST) -> bool:
+def _may_have_axes(line: Any, text: str) -> bool:
     """Return whether an expression is no number, as far as names lead to it."""
+    node = ast.parse(text, mode="eval").body
     x = line.resolved(node)
-    if x is not None:
-        return np.ndim(untraced(x)) > 0
-    if isinstance(node, (ast.BinOp, ast.UnaryOp)):
-        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-        return any([_may_have_axes(line, part) for part in parts])
-    return not isinstance(node, ast.Constant)
+    return not isinstance(node, ast.Constant) if x is None else np.ndim(untraced(x)) > 0
 
 
 def _choice(line: Any) -> str:
-    """Suggest a choice of indices of a traced value, with constant probabilities."""
-    x, constant = next(iter(line.arguments), "x"), line.with_constant()
-    first = f"(ignore_derivatives({x})"
-    if first in constant:
-        return f"use {x}[{constant.replace(first, f'(len({x})', 1)}]"
-    return f"use {constant}, which is a constant"
+    """Suggest a choice of indices of a traced value, or constant probabilities."""
+    args = getattr(line.node, "args", ())
+    if not (args and any(line.traced(args[0]))):
+        return f"use {line.with_constant()}, which is a constant"
+    rest = [*line.arguments[1:], *map(ast.unparse, line.node.keywords)]
+    called = f"{line.called}({', '.join(['len({0})', *rest])})"
+    return f"use {{0}}[{called}]"
 
 
 gives[np.random.default_rng] = np.random.Generator
@@ -228,29 +204,15 @@ for _name, _draw in _advice.items():
 
 def _drawn(line: Line) -> str | None:
     """Return the advice for a method of a generator, or of what may be one, or None."""
-    called: Any = getattr(line.node, "func", None)
+    home = str(getattr(line.function, "__module__", "numpy.random"))
     callers = [str(frame.f_globals.get("__name__")) for frame in line.library]
-    if called is None or not all([module.startswith("numpy.random.") for module in callers]):
+    if not all([module.startswith("numpy.random") for module in (home, *callers)]):
         return None
-    if (function := line.function) is not None:
-        made = isinstance(function, functools.partial)
-        draw = function.func if made else function
-        home = str(getattr(draw, "__module__", ""))
-        if isinstance(draw, type) or not home.startswith("numpy.random"):
-            return None
-        of_partial = made and draw.__name__ in MOVED
-        rng = f"{line.called}.func.__self__"
-        return _in_words(draw.__name__, rng) if of_partial else advised(draw, line)
-    owner, name = getattr(called, "value", None), getattr(called, "attr", None)
-    if isinstance(called, ast.Call) and called.args[1:]:  # getattr(rng, "normal")
-        owner, name = called.args[0], getattr(called.args[1], "value", None)
-        name = name or line.value_of(called.args[1])
-    generator = owner and line.resolved(owner)
-    draws = generator is None or generator is np.random or isinstance(generator, _GENERATORS)
-    return suggestion(_advice.get(str(name)), line) if draws else None
+    called = getattr(line.node, "func", None)
+    name = getattr(line.function, "__name__", getattr(called, "attr", ""))
+    return suggestion(_advice.get(name), line)
 
 
-_GENERATORS = np.random.Generator, np.random.RandomState
 advise(np.random.Generator, _drawn)
 
 

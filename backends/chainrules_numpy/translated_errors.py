@@ -8,7 +8,7 @@ import struct
 import sys
 from typing import Any
 
-from chainrules_numpy.list_and_index_advice import alike, in_flat, of_reduced
+from chainrules_numpy.list_and_index_advice import JOINED, alike, in_flat
 from chainrules_py import TracerError
 from chainrules_py.extend import (
     Line,
@@ -133,7 +133,7 @@ def _refuse_said(error: Exception) -> None:
         fact = "an argument has an __array__ that returns a traced value, which NumPy does not take"
         raise TracerError(told(fact, at, "write a.__array__() for this argument a")) from error
     masked = re.match("reduction operation '(add|multiply)' does not have", str(error))
-    if at is not None and (write := of_reduced(at) if masked else in_flat(at)) is not None:
+    if at is not None and (write := JOINED if masked else in_flat(at)) is not None:
         fact = (
             "where= is given to a reduction of an array of objects, of traced values"
             if masked

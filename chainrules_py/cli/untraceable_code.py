@@ -21,10 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.plain_number_advice import in_place
 from chainrules_numpy.random_draw_advice import MOVED
 from chainrules_py.cli.migrate_from_autograd import lines_of
-from chainrules_py.extend import Line, advised, filled, remedy
+from chainrules_py.extend import Line, advised, filled, in_place, remedy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -272,10 +271,7 @@ def _of_floats(line: ReadLine, path: str) -> str | None:
         return None
     if (line.option("dtype") or next(iter(line.arguments[1:2]), "None")) in ("None", "object"):
         return None
-    if (first := _first(line)) is None:
-        return ""
-    listed = ", with np.stack({0}) for {0} if it is a list" * isinstance(first, ast.Name)
-    return line.advice + filled(listed, ast.unparse(first))
+    return "" if _first(line) is None else line.advice
 
 
 def _math(line: ReadLine, path: str) -> str | None:
@@ -305,7 +301,7 @@ def _members(line: ReadLine, _: str) -> str | None:
     if line.node.args:
         write = "{0}.ravel()[{all}]" if len(line.node.args) == 1 else "{0}[{all}]"
     found = filled(write, ast.unparse(of.value), all=", ".join(line.arguments))
-    return in_place(line, found)
+    return in_place(found)
 
 
 def _elements(line: ReadLine, path: str) -> str | None:

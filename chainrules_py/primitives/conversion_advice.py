@@ -145,9 +145,7 @@ class Line:
         """The value that is assigned to the expression, or None if it is read."""
         if (found := re.match(_STORED, self.texts[1])) is None:
             return None
-        below = linecache.getlines(self.frame.f_code.co_filename, self.frame.f_globals)
-        texts = itertools.accumulate([found[1].partition(";")[0], *below[self._position[1] :][:20]])
-        return next(filter(None, map(_parsed, texts)), ast.Name("..."))
+        return _parsed(found[1].partition(";")[0]) or ast.Name("...")
 
     @functools.cached_property
     def augmented(self) -> ast.AugAssign | None:
@@ -327,24 +325,18 @@ class Line:
         ):
             return None
         call: Any = copy.deepcopy(self.node)
-        made = re.fullmatch(r"(?:\w+\.)*export\(([\w.]+).*\)", str(self.called))
-        f = inspect.unwrap(self.value_of(_parsed(made[1])) if made else self.function)
-        # NumPy's own functions take no arrays of another library, as an exported one does.
-        choose, cast = (
-            ("export(np.where)", "export(np.astype)({}, {})")
-            if made or (hasattr(f, "nin") and f is not self.function)
-            else ("np.where", "[y.astype({1}) for y in {0}]")
-            if getattr(f, "nout", 1) > 1
-            else ("np.where", "{}.astype({})")
-        )
+        f = self.function
+        if "export(" in str(self.called) or ".engine.export" in type(f).__module__:
+            return None  # it takes arrays of another library, which NumPy's functions do not
+        cast = "[y.astype({1}) for y in {0}]" if getattr(f, "nout", 1) > 1 else "{}.astype({})"
         out, where = self.option("out"), self.option("where")
         masked = where is not None and (option == "where" or hasattr(f, "nin"))
         names = ("out", "where")[: 1 + masked] if option in ("out", "where") else (option,)
         call.keywords = [each for each in call.keywords if each.arg not in names]
         if masked and "where" in names:
-            call.args = [_parsed(f"{choose}({where}, {ast.unparse(x)}, 1.0)") for x in call.args]
+            call.args = [_parsed(f"np.where({where}, {ast.unparse(x)}, 1.0)") for x in call.args]
             of_truth = "False" * bool({"d->?", "dd->?"} & {*getattr(f, "types", ())})
-            call = _parsed(f"{choose}({where}, {ast.unparse(call)}, {out or of_truth or '0.0'})")
+            call = _parsed(f"np.where({where}, {ast.unparse(call)}, {out or of_truth or '0.0'})")
         text = (cast if option == "dtype" else "{}").format(ast.unparse(call), self.option("dtype"))
         # A traced array is written into, as others may see it; a plain one cannot hold the result.
         return (
@@ -463,21 +455,7 @@ def refuse_labelled(x: Any) -> None:
 
 def instead_of(line: Line) -> str | None:
     """Return what to write on a line that requires a plain value of a tracer, or None."""
-    return (
-        remedy(line) or advised_at(line) or _of_the_differentiated(line) or remedy(line, last=True)
-    )
-
-
-def _of_the_differentiated(line: Line) -> str | None:
-    """Return the advice for a function in C that an engine differentiates, or None."""
-    held = [
-        value
-        for frame in line.library[-1:]
-        for value in frame.f_locals.values()
-        if root_module(frame).startswith("chainrules_") and type(value) is types.BuiltinFunctionType
-    ]
-    found = next(filter(None, map(_advice_of, held)), None)
-    return found.format(*"xyz", all="x", x="x") if isinstance(found, str) else None
+    return remedy(line) or advised_at(line) or remedy(line, last=True)
 
 
 def remedy(line: Line, error: BaseException | None = None, last: bool = False) -> str | None:
@@ -505,14 +483,14 @@ def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, 
             write = advised_at(line) or (None if known else remedy(line, error, last=True))
         if write is not None:
             return line, write
-    for trace in tracebacks_of(error):
-        if is_of_library(trace.tb_frame):
-            found = Line(trace.tb_frame)
-            held = held or bool(find_tracers(tuple(trace.tb_frame.f_locals.values())))
-            if held and (write := advised_at(found)):
-                return found, write
+    frames = [trace.tb_frame for trace in tracebacks_of(error)]
+    held = held or (line is not None and any(line.traced()))
+    for frame in filter(is_of_library, frames):
+        held = held or bool(find_tracers(tuple(frame.f_locals.values())))  # without a source
+        if held and (write := advised_at(found := Line(frame))):
+            return found, write
     # The program may have given a library's function itself to an engine.
-    outer = Line([*tracebacks_of(error)][-1].tb_frame)
+    outer = Line(frames[-1])
     write = remedy(outer, error, last=True) if held and line is None else None
     outer.node = None  # its call is not the one that takes plain values
     return None if write is None else (outer, write)
@@ -553,10 +531,27 @@ def suggestion(found: Advice | None, line: Line) -> str | None:
     """Return what an advice says for a line, with its arguments, or None."""
     if callable(found):
         found = found(line)
-    if found is None or "{" not in found:
-        return found
+    if found is None:
+        return None
     named, every = line.arguments, ", ".join(line.arguments or ["x"])
-    return filled(found, *named, *"xyz"[len(named) :], all=every, x=line.argument)
+    write = filled(found, *named, *"xyz"[len(named) :], all=every, x=line.argument)
+    parts = _USE.fullmatch(write)
+    return f"use {in_place(parts[1])}{parts[2] or ''}" if parts else write
+
+
+_USE = re.compile(r"use (.+?)((?:, (?:which|whose|and|with) |,? after '| for its ).*)?", re.DOTALL)
+
+
+def in_place(write: str) -> str:
+    """Put an expression in parentheses if an operator beside it would take a part of it.
+
+    Examples
+    --------
+    >>> in_place("x + 1"), in_place("np.sin(x)")
+    ('(x + 1)', 'np.sin(x)')
+    """
+    closed = _parsed(write) is None or isinstance(_parsed(f"{write}.real"), ast.Attribute)
+    return write if closed else f"({write})"
 
 
 def filled(write: str, *arguments: str, **named: str) -> str:
@@ -595,12 +590,8 @@ def _found_at(line: Line, roots: set[str]) -> str | None:
         if known:
             see_roots({root_module(frame)})
             see_about(str(frame.f_globals.get("__name__", "")))
-        # A wrapper that many functions share holds the wrapped function in a local, and one of
-        # another library in its closure: its other locals may hold what it does not call.
-        held = map(frame.f_locals.get, frame.f_locals if known else frame.f_code.co_freevars)
-        codes = [frame.f_code, *map(code_of, filter(callable, held))]
-        if found := [text for code in codes if (text := suggestion(_advice.get(code), line))]:
-            return found[0]
+        if write := suggestion(_advice.get(frame.f_code), line):
+            return write
     return suggestion(_advice_of(line.function), line)
 
 

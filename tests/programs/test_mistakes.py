@@ -34,16 +34,19 @@ def power(x, *, n):
     return x**n
 """
 
+PART = "add np.zeros_like(x, shape=()) to {} where it is made, or to the array that it is a part of"
+"""What is said of a buffer that another line than of this function makes."""
+
 MISTAKES: dict[str, tuple[str, str, str]] = {
     # ------------------------------------------------------------ arrays, buffers, conversions
     "mean of an array of objects": (
         "grad(lambda x: np.mean(«np.array([x[0], x[1]])»))(x)",
-        "program.py:17: np.mean(np.array([x[0], x[1]]))",
+        "program.py:17: np.array([x[0], x[1]])\n  use ",
         "np.stack([x[0], x[1]])",
     ),
     "variance of a matrix of objects": (
         "grad(lambda x: np.var(«np.array([[x[0], 1.0], [2.0, x[1]]])»))(x)",
-        "to float: its derivative would be lost",
+        "numbers only\n  program.py:17: np.array([[x[0], 1.0], [2.0, x[1]]])",
         "np.stack([np.stack([x[0], 1.0]), np.stack([2.0, x[1]])])",
     ),
     "its method": (
@@ -52,17 +55,17 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "np.stack([x[0], x[1]])",
     ),
     "an array of objects with a name": (
-        "def g(x):\n    y = np.array([x[0], x[1]])\n    return np.std(«y»)\ngrad(g)(x)",
-        "program.py:19: np.std(y)",
-        "np.stack(y)",
+        "def g(x):\n    y = «np.array([x[0], x[1]])»\n    return np.std(y)\ngrad(g)(x)",
+        "program.py:18: np.array([x[0], x[1]])",
+        "np.stack([x[0], x[1]])",
     ),
     "a matrix of objects with a name": (
         (
-            "def g(x):\n    y = np.array([[x[0], 1.0], [2.0, x[1]]])\n"
-            "    return np.std(«y»)\ngrad(g)(x)"
+            "def g(x):\n    y = «np.array([[x[0], 1.0], [2.0, x[1]]])»\n"
+            "    return np.std(y)\ngrad(g)(x)"
         ),
-        "program.py:19: np.std(y)",
-        "np.stack([*map(np.stack, y)])",
+        "program.py:18: np.array([[x[0], 1.0], [2.0, x[1]]])",
+        "np.stack([np.stack([x[0], 1.0]), np.stack([2.0, x[1]])])",
     ),
     "determinant of objects": (
         "grad(lambda x: np.linalg.det(«np.array([[x[0], 1.0], [2.0, x[1]]])»))(x)",
@@ -76,7 +79,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "system of a long list": (
         "grad(lambda x: np.linalg.solve(«[[x[0], 1.0], [0.0, x[1]]]», [1.0, 1.0])[0])(x)",
-        "in place of the list",
+        "use np.linalg.solve(np.stack(",
         "np.stack([np.stack([x[0], 1.0]), np.stack([0.0, x[1]])])",
     ),
     "whole numbers that are added to": (
@@ -104,11 +107,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "buffer in a dict": (
         (
-            "b = {'a': np.zeros(2)}\ndef g(x):\n    «pass»\n    b['a'][0] = x[0]\n"
+            "def g(x):\n    b = {'a': np.zeros(2)«»}\n    b['a'][0] = x[0]\n"
             "    return b['a'].sum()\ngrad(g)(x)"
         ),
-        "program.py:20: b['a'][0] = x[0]",
-        "b['a'] = b['a'] + np.zeros_like(x, shape=b['a'].shape)",
+        "program.py:19: b['a'][0] = x[0]",
+        PART.format("b['a']"),
     ),
     "buffer of an object": (
         (
@@ -136,13 +139,13 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "copied into what has no name": (
         "grad(lambda x: np.copyto(«np.zeros(2)», x) or x[0])(x)",
-        "write np.zeros_like(x, shape=2) for np.zeros(2)",
-        "np.zeros_like(x, shape=2)",
+        "program.py:17: np.copyto(np.zeros(2), x)",
+        PART.format("np.zeros(2)"),
     ),
     "windows of pandas": (
         "import pandas as pd\ngrad(lambda x: «pd.Series(x).rolling(2).mean()».sum())(x)",
         "program.py:18: pd.Series(x).rolling(2).mean()",
-        "np.lib.stride_tricks.sliding_window_view(x, 2).mean(-1)",
+        "write it with NumPy's functions of the arrays that the table is made of",
     ),
     "groups of pandas": (
         (
@@ -150,17 +153,17 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "grad(lambda x: np.sum(«pd.DataFrame({'a': x, 'g': g}).groupby('g').mean()»))(x)"
         ),
         "program.py:19: pd.DataFrame({'a': x, 'g': g}).groupby('g').mean()",
-        "np.stack([x[np.equal(g, k)].mean() for k in np.unique(g)])",
+        "write it with NumPy's functions of the arrays that the table is made of",
     ),
     "a method of a Series": (
         "import pandas as pd\ngrad(lambda s: «s.fillna(0.0)».sum())(pd.Series(x))",
-        "program.py:18: s.fillna\n  use np.where(np.isnan(s), 0.0, s) for s.fillna(0.0)",
-        "np.where(np.isnan(s), 0.0, s)",
+        "program.py:18: s.fillna",
+        "write it with NumPy's functions of the array s",
     ),
     "a function of a Series": (
         "import pandas as pd\ngrad(lambda s: «s.quantile(0.5)»)(pd.Series(x))",
         "a table of pandas is an array where it is differentiated, which has no quantile",
-        "np.quantile(s, 0.5)",
+        "write it with NumPy's functions of the array s",
     ),
     "values of a Series": (
         "import pandas as pd\ngrad(lambda s: «s.to_numpy()».sum())(pd.Series(x))",
@@ -410,7 +413,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "a column of a table": (
         "import pandas\nt = pandas.DataFrame({'a': x})\ngrad(lambda d: d['a'].sum())(«t»)",
         "program.py:19: d['a']",
-        "{c: t[c].to_numpy() for c in t}",
+        "{c: table[c].to_numpy() for c in table}",
     ),
     "a table with a column of text": (
         "import pandas\nt = pandas.DataFrame({'a': x, 'b': 'u'})\ngrad(np.sum)(«t»)",
@@ -739,39 +742,39 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "    return m.sum()\ngrad(g)(x)"
         ),
         "program.py:20: m[0, 0] = x[0]",
-        "m = np.asarray(m) + np.zeros_like(x, shape=m.shape)",
+        PART.format("m"),
     ),
     "a row of a buffer": (
         (
-            "def g(x):\n    «A = np.zeros((2, 2))»\n    r = A[1]\n    r[:] = x\n"
+            "def g(x):\n    A = np.zeros((2, 2))«»\n    r = A[1]\n    r[:] = x\n"
             "    return np.sum(A**2)\ngrad(g)(x)"
         ),
         "program.py:20: r[:] = x",
-        "A = np.zeros_like(x, shape=(2, 2))",
+        PART.format("r"),
     ),
     "a column that is added to": (
         (
-            "def g(x):\n    A = np.ones((2, 2))\n    «»\n    d = A[:, 0]\n    d += x\n"
+            "def g(x):\n    A = np.ones((2, 2))«»\n    d = A[:, 0]\n    d += x\n"
             "    return np.sum(A**2)\ngrad(g)(x)"
         ),
-        "program.py:21: d += x",
-        "A = A + np.zeros_like(x, shape=(2, 2))",
+        "program.py:20: d += x",
+        PART.format("d"),
     ),
     "a buffer by another name": (
         (
-            "def g(x):\n    «A = np.zeros(3)»\n    b = A\n    b[0] = x[0]\n    return np.sum(A)\n"
+            "def g(x):\n    A = np.zeros(3)«»\n    b = A\n    b[0] = x[0]\n    return np.sum(A)\n"
             "grad(g)(x)"
         ),
         "program.py:20: b[0] = x[0]",
-        "A = np.zeros_like(x, shape=(3,))",
+        PART.format("b"),
     ),
     "a buffer that a helper is given": (
         (
-            "def fill(out, x):\n    out[0] = x[0]\ndef g(x):\n    y = «np.zeros(3)»\n"
+            "def fill(out, x):\n    out[0] = x[0]\ndef g(x):\n    y = np.zeros(3)«»\n"
             "    fill(y, x)\n    return np.sum(y)\ngrad(g)(x)"
         ),
         "program.py:18: out[0] = x[0]",
-        "np.zeros_like(x, shape=3)",
+        PART.format("out"),
     ),
     "rows of an attribute": (
         (
@@ -784,27 +787,27 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "elements of an array in a dict": (
         (
-            "def g(x):\n    P = {'m': np.zeros(2)}\n    for k in range(2):\n        «pass»\n"
+            "def g(x):\n    P = {'m': np.zeros(2)«»}\n    for k in range(2):\n"
             "        P['m'][k] = np.exp(x[k])\n    return np.sum(P['m'])\ngrad(g)(x)"
         ),
-        "program.py:21: P['m'][k] = np.exp(x[k])",
-        "P['m'] = P['m'] + np.zeros_like(x, shape=P['m'].shape)",
+        "program.py:20: P['m'][k] = np.exp(x[k])",
+        PART.format("P['m']"),
     ),
     "an array in a dict, by another name": (
         (
-            "def g(x):\n    P = {'Q': np.zeros(2)}\n    for i in range(2):\n        «pass»\n"
+            "def g(x):\n    P = {'Q': np.zeros(2)«»}\n    for i in range(2):\n"
             "        Q = P['Q']\n        Q[i] = np.exp(x[i])\n    return np.sum(P['Q'])\ngrad(g)(x)"
         ),
-        "program.py:22: Q[i] = np.exp(x[i])\n  make the whole array as P['Q'] = ",
-        "P['Q'] = P['Q'] + np.zeros_like(x, shape=(2,))",
+        "program.py:21: Q[i] = np.exp(x[i])",
+        PART.format("Q"),
     ),
     "an array in a dict of a module": (
         (
-            "P = {'Q': np.zeros(2)}\ndef g(x):\n    P.update(Q=np.zeros(2))\n    «pass»\n"
+            "P = {'Q': np.zeros(2)}\ndef g(x):\n    P.update(Q=np.zeros(2)«»)\n"
             "    Q = P['Q']\n    Q[1] = x[1] ** 2\n    return np.sum(P['Q'])\ngrad(g)(x)"
         ),
-        "program.py:22: Q[1] = x[1] ** 2\n  make the whole array as P['Q'] = ",
-        "P['Q'] = P['Q'] + np.zeros_like(x, shape=(2,))",
+        "program.py:21: Q[1] = x[1] ** 2",
+        PART.format("Q"),
     ),
     "a buffer beside an array of objects": (
         (
@@ -812,7 +815,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "g = lambda x: np.sum(np.exp(fill(np.diff([0, x[0], x[1]]))))\ngrad(g)(x)"
         ),
         "program.py:19: A[0, 0] = h[0] ** 2\n  make it as A = ",
-        "A = np.zeros_like(np.stack(list(h)), shape=(3, 3))",
+        "np.zeros_like(x, shape=(3, 3)) of what is traced, x",
     ),
     "a block of a buffer, of objects": (
         (
@@ -832,11 +835,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "a buffer of the function around": (
         (
-            "def g(x):\n    «b = np.zeros(2)»\n    def put(i):\n        b[i] = x[i] ** 2\n"
+            "def g(x):\n    b = np.zeros(2)«»\n    def put(i):\n        b[i] = x[i] ** 2\n"
             "    put(0)\n    put(1)\n    return np.sum(b)\ngrad(g)(x)"
         ),
-        "program.py:20: b[i] = x[i] ** 2\n  make it as b = ",
-        "b = np.zeros_like(x, shape=2)",
+        "program.py:20: b[i] = x[i] ** 2",
+        PART.format("b"),
     ),
     "columns beside plain ones": (
         (
@@ -958,17 +961,17 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "elements in order": (
         "def g(x):\n    A = np.eye(2)\n    «A.flat[1] = x»\n    return np.sum(A @ A)\ngrad(g)(1.0)",
         "a traced value is written into a plain array",
-        "A = A + np.zeros_like(x, shape=A.shape), and A.ravel()[1] = x",
+        f"write A.ravel()[1] = x, and {PART.format('A')}",
     ),
     "every third element in order": (
         "def g(x):\n    A = np.eye(2)\n    «A.flat[::3] = x»\n    return np.sum(A @ A)\ngrad(g)(x)",
         "program.py:19: A.flat[::3] = x",
-        "A = A + np.zeros_like(x, shape=A.shape), and A.ravel()[::3] = x",
+        f"write A.ravel()[::3] = x, and {PART.format('A')}",
     ),
     "all elements in order": (
         "def g(x):\n    b = np.ones(2)\n    «b.flat = x»\n    return np.sum(b**2)\ngrad(g)(x)",
         "program.py:19: b.flat = x",
-        "b = b + np.zeros_like(x, shape=b.shape), and b.ravel()[...] = x",
+        "write b.ravel()[...] = x, and make it as b = np.ones_like(x, shape=2), which holds traced",
     ),
     "elements in order of what is traced": (
         (
@@ -984,7 +987,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "    return np.sum(t['a'] ** 2)\ngrad(g)(x)"
         ),
         "program.py:19: t['a'] = x",
-        "t = {'a': t['a'], 'b': t['b']}",
+        "t = {field: t[field] for field in t.dtype.names}",
     ),
     "elements that are not masked": (
         "grad(lambda x: «np.ma.mean(np.ma.masked_array(x, mask=[False, True]) ** 2)»)(x)",
@@ -1024,8 +1027,8 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "import functools, math\npowered = functools.partial(«math.pow», 2.0)\n"
             "grad(lambda x: powered(x))(1.0)"
         ),
-        "program.py:19: powered(x)\n  write np.float_power for math.pow where powered is made",
-        "np.float_power",
+        "program.py:19: powered(x)",
+        "write a function in Python for powered, with NumPy's functions",
     ),
     "two numbers for an array": (
         "grad(lambda x: «np.max(x[0], x[1])»)(x)",
@@ -1114,11 +1117,34 @@ MENDED = {
     "a vector to minimise": "np.sum((z - 1.0) ** 2)",
     "a scan of what is carried": "0.0, x",
     "check_rule without a point": "check_rule(f, x)",
-    "elements in order": "A = A + np.zeros_like(x, shape=A.shape); A.ravel()[1] = x",
-    "every third element in order": ("A = A + np.zeros_like(x, shape=A.shape); A.ravel()[::3] = x"),
+    "elements in order": "A = A + np.zeros_like(x, shape=()); A.ravel()[1] = x",
+    "every third element in order": "A = A + np.zeros_like(x, shape=()); A.ravel()[::3] = x",
+    **dict.fromkeys(
+        (
+            "buffer in a dict",
+            "a row of a buffer",
+            "a column that is added to",
+            "a buffer by another name",
+            "a buffer that a helper is given",
+            "elements of an array in a dict",
+            "an array in a dict, by another name",
+            "an array in a dict of a module",
+            "a buffer of the function around",
+        ),
+        " + np.zeros_like(x, shape=())",
+    ),
+    "copied into what has no name": "np.zeros(2) + np.zeros_like(x, shape=())",
+    "an np.matrix as a buffer": "m = np.asarray(m) + np.zeros_like(x, shape=())",
+    "a buffer beside an array of objects": "A = np.zeros_like(np.stack(list(h)), shape=(3, 3))",
+    "windows of pandas": "np.lib.stride_tricks.sliding_window_view(x, 2).mean(-1)",
+    "groups of pandas": "np.stack([x[np.equal(g, k)].mean() for k in np.unique(g)])",
+    "a method of a Series": "np.where(np.isnan(s), 0.0, s)",
+    "a function of a Series": "np.quantile(s, 0.5)",
+    "a column of a table": "{c: t[c].to_numpy() for c in t}",
+    "math in a partial": "np.float_power",
     "columns beside plain ones": "np.column_stack([np.ones(60), y])",
     "an output within an expression": "y[...] = np.cumsum(y * n)\n    z = 2.0 * y",
-    "all elements in order": "b = b + np.zeros_like(x, shape=b.shape); b.ravel()[...] = x",
+    "all elements in order": "b = np.ones_like(x, shape=2); b.ravel()[...] = x",
     "elements in order of what is traced": "y.ravel()[0]",
     "fields of a structured array": "t = {'a': t['a'], 'b': t['b']}; ",
     "ctypes": "",

@@ -86,7 +86,7 @@ APPLIED = {
     "np.dot([x, x], [1.0, 2.0])": (ONE, None),
     "np.linalg.inv([[x, 1.0], [0.0, x]])[0, 1]": (ONE, "np.stack([np.stack([x, 1.0]), np.stack("),
     "np.sum(np.pad(TWO, 1, constant_values=x))": (ONE, "(TWO + np.zeros_like(x, shape=()), 1, "),
-    "np.sum(np.pad(TWO, 1, constant_values=(x[0], 2.0)))": (MANY, "np.zeros_like(x[0], shape=())"),
+    "np.sum(np.pad(TWO, 1, constant_values=(x[0], 2.0)))": (MANY, "np.zeros_like(x, shape=())"),
     "x * len('{:.3e}'.format(x))": (ONE, "'{:.3e}'.format(ignore_derivatives(x))"),
     "(lambda m: np.linalg.inv(m))([[x, 1.0], [0.0, x]])[0, 1]": (ONE, "[*map(np.stack, m)]"),
     "(lambda m: np.sum(np.array(m, float)))([[x, 1.0], [0.0, x]])": (ONE, "[*map(np.stack, m)]"),
@@ -96,15 +96,20 @@ APPLIED = {
     "float(x[0]) ** 2": (TWO, "use x[0]"),
     "complex(x).real": (ONE, "x + 0j"),
     "abs(complex(x[0], x[1]))": (TWO, "x[0] + 1j * x[1]"),
-    "np.sum(np.full(3, x).astype(int) * x)": (2.0, "np.full_like(x, x, shape=3).astype(int)"),
+    "np.sum(np.full(3, x).astype(int) * x)": (
+        2.0,
+        "(np.full(3, x) + np.zeros_like(x, shape=())).as",
+    ),
     "np.sum(np.roll(x, x[0]))": (TWO, "np.roll(x, ignore_derivatives(x[0])), wh"),
     "np.sum(np.polyfit(np.arange(2.0), x, x[0]))": (TWO, "x, ignore_derivatives(x[0])), whose"),
     "np.sum(np.polynomial.polynomial.polyfit(x, TWO, 1))": (TWO, "np.polyfit(x, TWO, 1)[::-1]"),
     "pd.Series(x).std(ddof=0)": (TWO, "np.std(x, ddof=0)"),
     "2.0 * pd.Series(x).var(ddof=0)": (TWO, "np.var(x, ddof=0)"),
-    "pd.Series(x).rolling(2).std(ddof=0).iloc[-1]": (TWO, ".std(-1, ddof=0)"),
-    "x[0] * math.isclose(x[1], x[0], abs_tol=9.0)": (TWO, "np.abs(x[1] - x[0]) <= np.maximum("),
-    "x[0] * cmath.isclose(x[1], x[1] * 1.000001)": (TWO, "1e-09 * np.maximum("),
+    "x[0] * math.isclose(x[1], x[0], abs_tol=9.0)": (
+        TWO,
+        "math.isclose(ignore_derivatives(x[1]), ",
+    ),
+    "x[0] * cmath.isclose(x[1], x[1] * 1.000001)": (TWO, "cmath.isclose(ignore_"),
     "2.0 * float(x[0] + x[1])": (TWO, "use (x[0] + x[1])"),
     "1.0 / float(x[0] * x[1])": (TWO, "use (x[0] * x[1])"),
     "float(-x[0]) ** 2": (TWO, "use (-x[0])"),
@@ -140,9 +145,8 @@ APPLIED = {
     "x[0] + np.sum(np.zeros((2, x[0])))": (TWO, "np.zeros((2, int(ignore_derivatives(x[0]))))"),
     "x[0] * len(np.array2string(x))": (TWO, "np.array2string(ignore_derivatives(x))"),
     "pd.Series(x).std()": (TWO, "np.std(x, ddof=1)"),
-    "pd.Series(x).corr(pd.Series([1.0, 2.0]))": (TWO, "np.corrcoef(x, [1.0, 2.0])[0, 1]"),
     "x * np.sum(np.arange(x))": (3.0, "np.arange(ignore_derivatives(x))"),
-    "x * np.sum(np.arange(0.0, x, 0.5))": (3.0, "np.arange(0.0, ignore_derivatives(x), 0.5)"),
+    "x * np.sum(np.arange(0.0, x, 0.5))": (3.0, "0.0 + 0.5 * np.arange(np.ceil(ignore_"),
     "sum(np.nditer(x))": (TWO, "use np.ravel(x)"),
     "np.sum(np.fromiter((v * v for v in x), float))": (TWO, "np.stack([v * v for v in x])"),
     "np.sum(np.fromiter([x[0], x[1]], dtype=float))": (TWO, "np.stack([x[0], x[1]])"),
@@ -163,7 +167,6 @@ APPLIED = {
     "math.pow(x, -2)": (2, "np.float_power(x, -2)"),
     "math.pow(x, 3)": (ONE, "np.float_power(x, 3)"),
     "math.fsum(x)": (TWO, "np.sum(np.stack(x))"),
-    "x[0] * sum(map(float, x))": (TWO, "use sum(x)"),
     "x[0] * len(bytearray(x))": (TWO, "bytearray(ignore_derivatives(x))"),
     "math.dist(x, [0.0, 0.0])": (TWO, "np.linalg.norm("),
     "statistics.mean([x, 2.0])": (ONE, "np.mean(np.stack([x, 2.0]))"),
@@ -223,7 +226,6 @@ APPLIED = {
     "np.linalg.multi_dot([x, np.outer(x, x)], out=np.zeros(2)).sum()": (TWO, "np.outer(x, x)])"),
     "np.choose([0, 1], [x, 3.0 * x], out=np.zeros(2)).sum()": (TWO, "[0, 1], [x, 3.0 * x])"),
     "np.sum(np.dot(x, x, out=np.zeros(())))": (TWO, "np.dot(x, x)"),
-    "np.max(np.outer(x, x), 1, 0.0 * x).sum()": (TWO, "np.max(np.outer(x, x), 1)"),
     "np.sum(np.full(200, x))": (ONE, None),
     "np.sum(np.array([[x, 1.0], [2.0, x]]))": (ONE, None),
     "round(x) * x": (ONE, None),
@@ -234,8 +236,6 @@ APPLIED = {
     "remembered(x[0]) * x[1]": (TWO, "use remembered.__wrapped__(x[0])"),
     "x * sympy.sin(x)": (ONE, "use np.sin(x)"),
     "pd.Series(x).median()": (TWO, "np.median(x)"),
-    "pd.DataFrame({'a': x}).mean().iloc[0]": (TWO, "np.mean(np.stack([x], 1), axis=0)"),
-    "pd.DataFrame({'a': x}).std().iloc[0]": (TWO, "np.std(np.stack([x], 1), ddof=1, axis=0)"),
     "jnp.dot(x, x)": (TWO, "  use np.dot(x, x), and np for jnp throughout"),
     "jnp.sum(jnp.sin(x))": (TWO, "  use np.sin(x), and np for jnp throughout"),
     "jnp.sum(jnp.linalg.inv(x[:, None] * np.eye(2)))": (TWO, ", and np for jnp throughout"),
@@ -246,17 +246,12 @@ APPLIED = {
     "np.full((2,), x[0], dtype=float).sum()": (TWO, "np.full_like(x[0], x[0], shape=(2,), "),
     "np.full((2,), x[0], np.float32).sum()": (TWO, "np.full_like(x[0], x[0], np.float32, shape="),
     "sum([v * v for _, v in np.ndenumerate(x)])": (MANY, "((i, x[i]) for i in np.ndindex("),
-    "sum([v * w for v, w in np.nditer([x, TWO])])": (TWO, "np.ravel, np.broadcast_arrays(x, TWO))"),
     "sum([v * v for v in np.nditer([x])])": (TWO, "use np.ravel(x)"),
     "np.polynomial.chebyshev.chebval(0.3, x)": (MANY, "use np.tensordot(x, np.polynomial.cheb"),
     "np.polynomial.legendre.legval(TWO, x).sum()": (MANY, "np.eye(len(x), dtype=x.dtype)), (0, 0"),
     "np.polynomial.laguerre.lagval([[1, 2, 3]], x.reshape(-1, 2))[1, 0, 2]": (MANY, "(0, 0))[()]"),
-    "np.polynomial.hermite.hermval(0.1 * TWO, x.reshape(-1, 2), tensor=False)[1]": (
-        np.arange(4.0).repeat(60),
-        "use np.einsum('k...,k...->...', x.reshape(-1, 2), np.polynomial.hermite.hermval(",
-    ),
     "np.polynomial.polynomial.polyval(TWO, 1j * x).imag.sum()": (TWO, "use np.tensordot(1j * x, "),
-    "np.polynomial.Polynomial(TWO)(x).sum()": (MANY, "np.polynomial.polynomial.polyval(x, "),
+    "np.polynomial.Polynomial(TWO)(x).sum()": (MANY, "np.polynomial.polynomial.polyval("),
     "np.polynomial.Chebyshev(TWO, [0, 4])(x).sum()": (MANY, ".mapparms()[1] * x"),
     "np.array(2.0).var(mean=x)": (ONE, "use np.var(np.array(2.0), mean=x)"),
     "np.sum(np.tile(x, x[0]))": (TWO, "use np.tile(x, int(ignore_derivatives(x[0])))"),
@@ -265,28 +260,7 @@ APPLIED = {
     "np.sum(np.arange(0, 1, x))": (0.3, "0 + x * np.arange(np.ceil(ignore_derivatives((1 - 0) / x"),
     "np.sum(np.arange(x, 3.0))": (0.3, "x + 1 * np.arange(np.ceil(ignore_derivatives((3.0 - x) /"),
     "np.sum(np.array([x[0], x[1]], dtype=int) * x[0])": (TWO, "np.stack([x[0], x[1]]).astype(int)"),
-    "pd.DataFrame({'a': x, 'b': [2.0, 1.0]}).corr().iloc[0, 1]": (TWO, "without .iloc"),
-    "pd.DataFrame({'a': x, 'b': [2.0, 1.0]}).cov().to_numpy()[0, 1]": (TWO, "use np.cov(np.stack("),
-    "pd.DataFrame({'a': x, 'g': [0, 1]}).groupby('g').mean().to_numpy().sum()": (
-        TWO,
-        "without .to_numpy()",
-    ),
-    "pd.DataFrame({'a': x, 'g': [0, 1]}).groupby('g')['a'].mean().sum()": (TWO, "use np.stack([x["),
-    "pd.DataFrame({'a': x, 'g': ['u', 'u', 'u']}).groupby('g')['a'].std().iloc[0]": (
-        np.arange(3.0),
-        "].std(ddof=1) for k in",
-    ),
-    "pd.Series({'a': x[0], 'b': x[1]}).mean()": (TWO, "use np.mean(np.stack([x[0], x[1]]))"),
-    "pd.Series(x).describe()['mean']": (TWO, "use dict(count=len(x), mean=np.mean(x)"),
-    "pd.Series(x).ewm(alpha=0.5).mean().sum()": (TWO, "@ x / w.sum(1))"),
-    "pd.Series(x).rolling(2).std().sum()": (np.arange(3.0), ".std(-1, ddof=1)"),
-    "np.mean(in_table(x)['c'])": (TWO, "use np.mean(np.stack(list(in_table(x)['c'])))"),
     "in_table(x)['c'].mean()": (TWO, "use np.mean(np.stack(list(in_table(x)['c'])))"),
-    "np.mean((pd.DataFrame(np.eye(2)) @ x) ** 2)": (
-        TWO,
-        "use np.mean(np.stack(list((pd.DataFrame(",
-    ),
-    "np.std(pd.Series(x))": (TWO, "use np.std(x)"),
 }
 
 
@@ -305,8 +279,30 @@ def in_cell(x):
 
 # Others, with what their message says.
 TOLD = {
+    **dict.fromkeys(
+        (
+            "grad(lambda x: pd.Series(x).rolling(2).std(ddof=0).iloc[-1])(TWO)",
+            "grad(lambda x: pd.Series(x).corr(pd.Series([1.0, 2.0])))(TWO)",
+            "grad(lambda x: pd.DataFrame({'a': x}).mean().iloc[0])(TWO)",
+            "grad(lambda x: pd.DataFrame({'a': x, 'b': [2.0, 1.0]}).corr().iloc[0, 1])(TWO)",
+            "grad(lambda x: pd.DataFrame({'a': x, 'g': [0, 1]}).groupby('g').mean())(TWO)",
+            "grad(lambda x: pd.Series({'a': x[0], 'b': x[1]}).mean())(TWO)",
+            "grad(lambda x: pd.Series(x).describe()['mean'])(TWO)",
+            "grad(lambda x: pd.Series(x).ewm(alpha=0.5).mean().sum())(TWO)",
+        ),
+        "write it with NumPy's functions of the arrays that the table is made of",
+    ),
+    "grad(lambda x: np.mean(in_table(x)['c']))(TWO)": "write into an array, b = table.to_numpy() +",
+    "grad(lambda x: np.mean((pd.DataFrame(np.eye(2)) @ x) ** 2))(TWO)": "use np.dot of the arrays",
+    "grad(lambda x: np.std(pd.Series(x)))(TWO)": "leave x an array",
+    "grad(lambda x: sum([v * w for v, w in np.nditer([x, TWO])]))(TWO)": "loop over i in np.nd",
+    "grad(lambda x: x[0] * sum(map(float, x)))(TWO)": "write a list comprehension for map(fl",
+    "grad(lambda x: np.max(np.outer(x, x), 1, 0.0 * x).sum())(TWO)": "write b[...] = max(...), wh",
+    "grad(lambda x: np.polynomial.hermite.hermval(TWO, x, tensor=False)[1])(MANY)": (
+        "write the basis, such as np.polynomial.chebyshev.chebval(t, np.eye(n)), times coefficients"
+    ),
     "grad(lambda x: np.polynomial.Polynomial.fit(x, TWO, 1)(0.5))(TWO)": (
-        "use np.polyval(np.polyfit(x, TWO, 1), t) for its value at t"
+        "use np.linalg.lstsq of the columns of np.polynomial.polynomial.polyvander"
     ),
     "grad(lambda x: TWO.cumsum(out=x.copy())[0])(TWO)": "write t[...] = c.cumsum() for c.cumsum",
     "grad(lambda x: pd.Series(x).mean())(TWO)": "use np.mean(x)",
@@ -327,12 +323,12 @@ TOLD = {
     "grad(sized)(TWO)": "make it as b = np.zeros_like(x, shape=(n, n)), which holds",
     "grad(lambda x: NUMERIC.array(x, float))(TWO)": "use x.astype(float)",
     "grad(lambda x: NUMERIC.array([x[0]], 'f4'))(TWO)": "use np.stack([x[0]]).astype('f4')",
-    "grad(lambda p: np.asarray(p['a'], float))({'a': 2.0})": "use np.full_like(p['a'], p['a'], ",
-    "grad(lambda x: np.asarray(x).astype(float))(1.0)": "use np.full_like(x, x, dtype=float)",
-    "grad(lambda x: np.asarray(x).astype('f4'))(TWO)": "use x.astype('f4')",
+    "grad(lambda p: np.asarray(p['a'], float))({'a': 2.0})": "use np.copy(p['a']).astype(float)",
+    "grad(lambda x: np.asarray(x).astype(float))(1.0)": "use (np.asarray(x) + np.",
+    "grad(lambda x: np.asarray(x).astype('f4'))(TWO)": "shape=())).astype('f4')",
     "(lambda w: grad(lambda x: (w * x).sum()))(xr.DataArray(TWO))(TWO)": "write w.values for w, a",
     "(lambda t: grad(lambda d: d['a'].sum())(t))(pd.DataFrame({'a': [1.0]}))": (
-        "pass {c: t[c].to_numpy() for c in t}, a dict of arrays, for d"
+        "pass a dict of arrays, {c: table[c].to_numpy() for c in table}, in place of the table"
     ),
     "(lambda t: grad(np.sum)(t))(pd.DataFrame({'a': [1.0], 'b': ['u']}))": (
         "write t.select_dtypes('number').to_numpy()"
@@ -347,8 +343,8 @@ TOLD = {
         "use np.linalg.lstsq(np.ones((2, 1)), np.stack(list(x)))"
     ),
     "grad(in_cell)(2.0)": (
-        "t.loc[0, 'b'] += x\n  write b = t.loc[:, 'b'].to_numpy() + np.zeros_like(x, "
-        "shape=len(t)), and b[0] += x"
+        "t.loc[0, 'b'] += x\n  write into an array, b = t.to_numpy() + np.zeros_like(x, shape=()), "
+        "in place of t, which holds plain numbers"
     ),
     "jacobian(lambda x: x * 2)(3)": "give floats (3.0 for 3)",
     "grad(sum)(iter([1.0, 2.0]))": "give a list of them, as list(x)",
@@ -360,7 +356,7 @@ TOLD = {
     "grad(sum)(Modelled(1.0))": "give a dict of them, as x.model_dump()",
     "grad(np.sum)(Measured(TWO))": "give x.magnitude, the numbers",
     "grad(lambda x: scipy.stats.expectile(x, alpha=0.3))(TWO)": (
-        "primitive(lambda x: scipy.stats.expectile(x, alpha=0.3))"
+        "op = primitive(...) of a function of all that is traced, state its rule"
     ),
     "grad(lambda x: (x * 1).resize((2, 2), refcheck=False))(TWO)": (
         "np.reshape(np.pad(np.ravel(x), (0, more)), shape)"
@@ -408,14 +404,11 @@ TOLD = {
     "grad(put_in)(TWO)": "make it as b = np.zeros_like(x, shape=2)",
     "grad(put_in)(np.ones(2, np.float32))": "make it as b = np.zeros_like(x, shape=2, dtype=float)",
     "grad(put_in_narrow)(TWO)": (
-        "write b = b + np.zeros_like(x, shape=b.shape, dtype=np.float32) before it is written to"
+        "make it as b = np.ones_like(x, shape=2, dtype=np.float32), which holds traced values"
     ),
     "grad(lambda x: np.sin(x, 'x'))(TWO)": "leave 'x' out: the argument after the operands is an a",
     "grad(lambda p: np.sum(p['w']))(TWO)": "pass a dict of arrays",
     "grad(np.sum)(np.ma.masked_array(TWO))": "np.where(mask, 0.0, x)",
-    "grad(lambda x: np.sum([[x[0], 2.0], [3.0]]))(TWO)": (
-        "use np.sum(np.concatenate([np.stack([x[0], 2.0]), np.stack([3.0])]))"
-    ),
     "(lambda f: [f(TWO), f(TWO)])(compiled(lambda x: (LOG.append(1), np.sum(x))[1]))": (
         "is not a program: each call changes LOG"
     ),
@@ -427,15 +420,15 @@ TOLD = {
     "grad(lambda x: np.vectorize(lambda v: v * v)(x + 0j).real)(1.5)": (
         "use vectorize(lambda v: v * v)(x + 0j), after 'from chainrules_numpy"
     ),
-    "grad(math.sin)(1.0)": "use np.sin(x)",
+    "grad(math.sin)(1.0)": "write a function in Python for math.sin, with NumPy's functions",
     "grad(lambda x: in_a_thread(math.exp, x))(1.0)": "use NumPy's functions of x, not plain ones",
-    "grad(lambda d: d.loc[0, 'a'])(pd.DataFrame({'a': [1.0]}))": "a dict of arrays, for d",
+    "grad(lambda d: d.loc[0, 'a'])(pd.DataFrame({'a': [1.0]}))": "or pass a dict of arrays",
     "grad(lambda d: d.a[0])(pd.DataFrame({'a': [1.0]}))": "which has no a\n",
     "grad(lambda s: s.apply(lambda v: v * v).sum())(pd.Series(TWO))": (
-        "use np.stack([*map(lambda v: v * v, s)]) for s.apply(lambda v: v * v)"
+        "has no apply\n  model.py:1: s.apply\n  write it with NumPy's functions of the array s"
     ),
     "grad(lambda s: s.rolling(2).mean().sum())(pd.Series(TWO))": (
-        "use np.lib.stride_tricks.sliding_window_view(s, 2).mean(-1) for s.rolling(2).mean()"
+        "no rolling\n  model.py:1: s.rolling\n  write it with NumPy's functions of the array s"
     ),
     "grad(lambda s: s.plot())(pd.Series(TWO))": "with NumPy's functions of the array s",
     "grad(lambda x: np.sum(np.stack(pd.Series(x))))(TWO)": "np.stack(list(pd.Series(x))) for pd.S",
@@ -443,19 +436,19 @@ TOLD = {
     "stored_by_name()": "write best['w'] = ignore_derivatives(best['w']) after the gradient",
     "stored_globally()": "write LAST = ignore_derivatives(LAST) after the gradient, where it is",
     "stored_in_steps()": "h = ignore_derivatives(h) directly after the line that gives h this",
-    "grad(lambda w: worded(w))(TWO)": "use np.dot(table.select_dtypes('number').to_numpy(), w)",
+    "grad(lambda w: worded(w))(TWO)": "use np.dot of the arrays, table.select_dtypes('number')",
     "grad(located)(TWO)": (
-        "write b = t.loc[:, 'a'].to_numpy() + np.zeros_like(x, shape=len(t)), and b[0] = x[0]"
+        "write into an array, b = t.to_numpy() + np.zeros_like(x, shape=()), in place of t"
     ),
-    "grad(Buffered())(1.0)": "write self.b = self.b + np.zeros_like(x, shape=self.b.shape) before",
+    "grad(Buffered())(1.0)": "add np.zeros_like(x, shape=()) to self.b where it is made, or to",
     "grad(Aliased())(1.0)": (
-        "make the whole array as self.b = self.b + np.zeros_like(x, shape=(2,)) before b is taken"
+        "add np.zeros_like(x, shape=()) to b where it is made, or to the array that it is a part of"
     ),
     "grad(on_global)(TWO)": (
-        "b = STATE + np.zeros_like(x, shape=STATE.shape) once, before it is written to, and b for S"
+        "add np.zeros_like(x, shape=()) to STATE where it is made, or to the array that it is a par"
     ),
-    "grad(on_series)(TWO)": "write s = s + np.zeros_like(x, shape=s.shape) before it is written to",
-    "grad(recurring)(1.0)": "write b = b + np.zeros_like(x, shape=b.shape) before it is written to",
+    "grad(on_series)(TWO)": "write into an array, b = s.to_numpy() + np.zeros_like(x, shape=())",
+    "grad(recurring)(1.0)": "make it as b = np.zeros_like(x, shape=3), which holds traced values",
     "grad(lambda x: scipy.interpolate.interp1d(np.arange(2.0), TWO)(x))(0.5)": (
         "from chainrules_scipy.interpolate import interp1d"
     ),
@@ -463,12 +456,11 @@ TOLD = {
         "from chainrules_scipy.sparse import diags"
     ),
     "grad(lambda x: scipy.spatial.cKDTree(x[:, None]).query([[0.0]])[0][0])(TWO)": (
-        "use np.min(cdist(x[:, None], [[0.0]]), 0) for all of it, .query([[0.0]])[0] too, "
-        "after 'from chainrules_scipy.distance import cdist'"
+        "op = primitive(...) of a function of all that is traced, state its rule"
     ),
     "TWO - 0.1 * grad(np.sum)": "is a function, not a number; call it, as in grad(f)(x)",
     "TWO - grad(np.sum)": "is a function, not a number; call it, as in grad(f)(x)",
-    "grad(lambda s: s.head(1).sum())(pd.Series([1.0, 2.0]))": "use s[:1] for s.head(1)",
+    "grad(lambda s: s.head(1).sum())(pd.Series([1.0, 2.0]))": "NumPy's functions of the array s",
     "(lambda f: grad(lambda x: f(x)))(jax.jit(lambda y: y * 2))(1.0)": (
         "make it an operation, f = chainrules_jax.import_rule(f)"
     ),
@@ -488,15 +480,15 @@ TOLD = {
     "jvp(np.sin, (TWO,), (np.ones(3),))": "give one of shape (2,)",
     "vjp(np.sin, TWO)[1](np.ones(3))": "give one of shape (2,)",
     "jvp(np.sin, 1.0, 1.0)": "write jvp(f, (x, ...), (x_dot, ...))",
-    "grad(whole)(TWO)": "use ignore_derivatives(x[0]), which is a constant: b is of int64",
+    "grad(whole)(TWO)": "which is a constant, or make b of floats: it is of int64",
     "grad(lambda x: len(f'{x[0]:.3f}') * x[0])(TWO)": "write {ignore_derivatives(x[0]):.3f}",
     "grad(lambda x: math.fsum(x))(TWO)": "a traced float64[2] to float",
     "grad(lambda x: Decimal(x[0]))(TWO)": "a traced float64 scalar was given",
     "grad(filled)(TWO)": "b = np.zeros_like(x, shape=2)",
-    "grad(on_ones)(TWO)": "write b = b + np.zeros_like(x, shape=b.shape) before",
+    "grad(on_ones)(TWO)": "make it as b = np.ones_like(x, shape=2), which holds",
     "grad(of_complex)(TWO)": "b = np.zeros_like(x, shape=2, dtype=complex)",
     "grad(sliced)(TWO)": "b = np.zeros_like(x, shape=4)",
-    "grad(added)(TWO)": "use b = b + x",
+    "grad(added)(TWO)": "make it as b = np.zeros_like(x, shape=2), which holds",
     "grad(lambda x: {x: 1.0}[x])(1.0)": "ignore_derivatives(x)",
     "grad(lambda x: float(f'{x:.3f}'))(1.0)": "{ignore_derivatives(x):.3f}",
     "grad(lambda x: np.sum(np.vectorize(math.sin)(x)))(TWO)": "use vectorize(math.sin)(x), after",
@@ -513,9 +505,9 @@ TOLD = {
         "make a copy, v = w.copy(), and write to v; read v, not w, after that, in the caller too"
     ),
     "grad(added_in_part)(TWO)": "make it as acc = np.zeros_like(x, shape=(2, 2)), which holds",
-    "grad(looped)(TWO)": "use acc = acc + x * i",
+    "grad(looped)(TWO)": "make it as acc = np.zeros_like(x, shape=2), which holds",
     "grad(lambda x: np.copyto(np.zeros(2), x))(TWO)": "np.copyto(np.zeros(2), x)",
-    "grad(lambda x: into(x, np.zeros(2)))(TWO)": "write b = np.zeros_like(x, shape=2) before into",
+    "grad(lambda x: into(x, np.zeros(2)))(TWO)": "add np.zeros_like(x, shape=()) to b where it is",
     "grad(lambda x: shuffled(np.stack([x] * 4)))(TWO)": "use y = y[rng.permutation(len(y))]",
     "grad(lambda x: scipy.optimize.brentq(lambda t: t - x, 0, 3))(1.0)": (
         "brentq takes plain values, and was given what is traced"
@@ -871,12 +863,6 @@ def test_what_is_advised_for_a_table_has_its_value(program):
     np.testing.assert_allclose(eval(mended, {**space, "x": point}), expected)
 
 
-def distances(x):
-    from chainrules_scipy.distance import cdist
-
-    return np.sum(np.min(cdist(x[:, None], [[0.0]]), 0))
-
-
 def interpolated(x):
     from chainrules_scipy.interpolate import interp1d
 
@@ -891,14 +877,13 @@ def sparse_sum(x):
 
 def in_column(x):
     t = LIBRARIES["pd"].load().DataFrame({"a": [1.0, 2.0]})
-    b = t.loc[:, "a"].to_numpy() + np.zeros_like(x, shape=len(t))
+    b = t.to_numpy() + np.zeros_like(x, shape=())
     b[0] = x[0]
     return np.sum(b**2)
 
 
 def recurring_from_one(x):
-    b = np.zeros(3)
-    b = b + np.zeros_like(x, shape=b.shape)
+    b = np.zeros_like(x, shape=3)
     b[0] = 1.0
     for i in range(2):
         b[i + 1] = b[i] * x[i]
@@ -906,7 +891,7 @@ def recurring_from_one(x):
 
 
 def of_state(x):
-    b = STATE + np.zeros_like(x, shape=STATE.shape)
+    b = STATE + np.zeros_like(x, shape=())
     b[0] = x[0]
     return np.sum(b * x)
 
@@ -917,19 +902,18 @@ def of_numbers(w):
 
 
 def of_a_series(s):
-    y = np.lib.stride_tricks.sliding_window_view(s, 2).mean(-1)
-    return np.sum(np.stack([*map(np.square, s)])) + np.sum(y)
+    return np.sum(np.stack([*map(np.square, s)])) + np.mean(s)
 
 
 @pytest.mark.parametrize(
     "f",
     [
-        distances, interpolated, sparse_sum, in_column, recurring_from_one, of_state, of_numbers,
+        interpolated, sparse_sum, in_column, recurring_from_one, of_state, of_numbers,
         of_a_series,
     ],
 )  # fmt: skip
 def test_what_else_is_advised_has_the_derivative(f):
-    if f in (distances, interpolated, sparse_sum):
+    if f in (interpolated, sparse_sum):
         pytest.importorskip("scipy")
     x, h = np.array([0.5, 1.25]), 1e-6
     differences = [(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(2)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import linecache
 import math
+import re
 import subprocess
 import sys
 import textwrap
@@ -67,8 +68,9 @@ import thinglib
 from chainrules_tape import grad
 import numpy as np
 for name in ("total", "mean", "spread", "plain", "stride"):
+    f = getattr(thinglib, name)
     try:
-        grad(lambda x: getattr(thinglib, name)(x))(np.ones(101))
+        grad(lambda x: f(x))(np.ones(101))
     except Exception as error:
         print(name, type(error).__name__, "np.sum(x)" in str(error), "np.mean(x)" in str(error),
               "do without" in str(error), "primitive(" in str(error))
@@ -86,14 +88,12 @@ def library(tmp_path):
     return tmp_path
 
 
-def test_the_function_that_the_program_called_is_the_one_advised(library):
-    """Behind a wrapper that many share, outside of what it calls itself, and loaded only then.
-
-    One whose advice has nothing for this line (``spread``) leaves it to what it calls.
-    """
+def test_the_function_that_the_program_called_is_the_one_advised(library, tmp_path):
+    """Behind a wrapper that many share, outside of what it calls itself, and loaded only then."""
     path = f"import sys; sys.path.insert(0, {str(library)!r})\n"
+    (tmp_path / "program.py").write_text(path + textwrap.dedent(PROGRAM))
     done = subprocess.run(
-        [sys.executable, "-c", path + textwrap.dedent(PROGRAM)],
+        [sys.executable, str(tmp_path / "program.py")],
         capture_output=True,
         text=True,
         check=False,
@@ -102,7 +102,7 @@ def test_the_function_that_the_program_called_is_the_one_advised(library):
     assert done.stdout.splitlines() == [
         "total TracerError True False False False",
         "mean TracerError False True False False",
-        "spread TracerError True False False False",
+        "spread TracerError False False False True",
         "plain TracerError False False False True",
         "stride TracerError False False True False",
     ]
@@ -143,7 +143,7 @@ def test_a_package_without_advice_is_made_an_operation(tmp_path):
     run = [sys.executable, str(tmp_path / "program.py")]
     said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
     filled, converted = said
-    assert "TracerError   make it an operation, op = primitive(lambda x: boxlib.fill(x))" in filled
+    assert "TracerError   make it an operation (fill takes plain values, at site-pack" in filled
     assert "TracerError   make it an operation (converted takes plain values, at site-" in converted
 
 
@@ -155,9 +155,6 @@ def test_a_package_without_advice_is_made_an_operation(tmp_path):
         "m.item(3)",
         "(m + m).item(-2)",
         "m.item(1, 0)",
-        "sum(map(float, m[0]))",
-        "max(map(float, m.ravel()))",
-        "sum(map(math.sqrt, m[0]))",
     ],
 )
 def test_what_is_advised_is_the_same_program(program):
@@ -169,18 +166,27 @@ def test_what_is_advised_is_the_same_program(program):
     x = np.array([0.5, 2.0, 3.0, 4.0])
     with pytest.raises(TracerError) as caught:
         grad(functools.partial(at, program))(x)
-    write = str(caught.value).rpartition("use ")[2]
+    write = str(caught.value).rpartition("use ")[2].partition(", with")[0]
     truth = [(at(program, x + e) - at(program, x - e)) / 2e-6 for e in 1e-6 * np.eye(4)]
     np.testing.assert_allclose(grad(functools.partial(at, write))(x), truth, rtol=1e-6)
 
 
-def test_numbers_that_are_assigned_after_a_map_are_left_traced():
+def test_a_map_of_a_function_of_plain_numbers_is_a_list():
     def width(x):
         lo, hi = map(float, (x.min(), x.max()))
         return hi - lo
 
-    with pytest.raises(TracerError, match=r"\n  use \(x\.min\(\), x\.max\(\)\)$"):
-        grad(width)(np.array([1.0, 3.0]))
+    for f, of in (
+        (width, "map(float, (x.min(), x.max()))"),
+        (lambda m: sum(map(math.sqrt, m)), "map(math.sqrt, m)"),
+    ):
+        write = rf"\n  write a list comprehension for {re.escape(of)}, with NumPy's functions"
+        with pytest.raises(TracerError, match=write):
+            grad(f)(np.array([1.0, 3.0]))
+    assert grad(lambda m: sum([np.sqrt(v) for v in m]))(np.array([1.0, 4.0])).tolist() == [
+        0.5,
+        0.25,
+    ]
 
 
 def test_a_dtype_of_several_results_is_asked_of_each():
@@ -191,31 +197,24 @@ def test_a_dtype_of_several_results_is_asked_of_each():
     np.testing.assert_array_equal(rest, np.full(2, 0.25, np.float32), strict=True)
 
 
-EXPORTED = {
-    "export(np.log)(x, where=m)": lambda x, m: x.log() * m,
-    "export(np.log)(x, where=m, out=torch.zeros_like(x))": lambda x, m: x.log() * m,
-    "export(np.multiply)(x, x * 2.0, where=m, out=x * 3.0)": lambda x, m: (
-        2.0 * x**2 * m + 3.0 * x * ~m
-    ),
-    "f(x + 1.0, where=m)": lambda x, m: (x + 1.0).log() * m,
-    "f(x, where=m, out=torch.zeros_like(x))": lambda x, m: x.log() * m,
-    "export(np.clip)(x, 0.0, 2.5, dtype=torch.float64)": lambda x, m: x.clamp(0.0, 2.5).double(),
-}
+EXPORTED = [
+    "export(np.log)(x, where=m)",
+    "export(np.log)(x, where=m, out=torch.zeros_like(x))",
+    "f(x + 1.0, where=m)",
+    "export(np.clip)(x, 0.0, 2.5, dtype=torch.float64)",
+]
 
 
 @pytest.mark.parametrize("program", EXPORTED)
-def test_what_is_advised_for_an_exported_function_takes_its_tensors(program):
+def test_an_option_of_an_exported_function_is_applied_to_its_tensors(program):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     export = pytest.importorskip("chainrules_torch").export
     x, m = torch.tensor([0.5, 2.0, 3.0], requires_grad=True), torch.tensor([True, False, True])
     space = {"np": np, "torch": torch, "export": export, "f": export(np.log), "x": x, "m": m}
     linecache.cache["exported.py"] = len(program), None, [program], "exported.py"
-    with pytest.raises(UnsupportedKeywordError) as caught:
+    with pytest.raises(UnsupportedKeywordError, match=r"apply it to|b\[...\] = ") as caught:
         eval(compile(program, "exported.py", "eval"), space)
-    y, truth = eval(str(caught.value).rpartition("use ")[2], space), EXPORTED[program](x, m)
-    slope, right = (torch.autograd.grad((z * z).sum(), x)[0] for z in (y, truth))
-    assert y.dtype == truth.dtype
-    torch.testing.assert_close((y, slope), (truth, right))
+    assert "np.where" not in str(caught.value)  # it takes no tensors
 
 
 def test_functions_of_scipys_are_found_by_their_modules():
@@ -283,7 +282,7 @@ def test_what_is_advised_without_source_text():
     said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
     assert said == [
         *["TracerError   use np.stack of the numbers"] * 5,
-        "TracerError   use np.maximum(np.max(x), initial)",
+        "TracerError   use NumPy's functions of x, not plain ones",
         f"TracerError   use vectorize(f)(x), {IMPORTED}",
         f"TracerError   use NumPy's functions of x, not plain ones, {LISTED}",
         "TracerError   write np.var(a, mean=m) for a.var(mean=m), and np.std for the method std",

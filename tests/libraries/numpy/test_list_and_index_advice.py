@@ -49,24 +49,17 @@ def summed(b):
     return b
 
 
-def summed_by_position(b):
-    row = b[0]
-    np.cumsum(row, None, None, row)
-    return b
-
-
-@pytest.mark.parametrize("f, row", [(summed, 1), (summed_by_position, 0)])
-def test_what_is_written_into_an_array_stays_in_it(f, row):
-    write = written(f, X)
+def test_what_is_written_into_an_array_stays_in_it():
+    write = written(summed, X)
     assert "[...] = np." in write
 
     def instead(b):
         b = b.copy()
-        exec(write, {"np": np, "row": b[row], "b": b})
+        exec(write, {"np": np, "row": b[1], "b": b})
         return np.sum(b * b)
 
     value, slope = value_and_grad(instead)(X)
-    assert value == np.sum(f(X.copy()) ** 2)
+    assert value == np.sum(summed(X.copy()) ** 2)
     assert np.any(slope)
 
 
@@ -112,14 +105,15 @@ def several_outputs(x):
 @pytest.mark.parametrize(
     "f, write",
     [
-        (part_of_a_plain_array, "make the whole array as whole = np.zeros_like(x, shape=(2, 4))"),
+        (part_of_a_plain_array, "to part where it is made, or to the array that it is a part of"),
         (several_outputs, "write b[...] = y for each of its arrays b and results y"),
         (lambda x: np.modf(x, x * 0.0, x), "write b[...] = y for each of its arrays b and"),
         (lambda x: np.modf(x, x * 0.0), "write b[...] = y for each of its arrays b and results y"),
         (lambda x: np.nditer(x * 1, op_flags=["readwrite"]), "np.ndindex((x * 1).shape), with (x "),
         (eval("lambda x: np.cumsum(x, out=x)"), "write b[...] = cumsum(...)"),  # without a source
         (eval("lambda x: np.modf(x, out=(x, x))"), "write b[...] = y for each of its arrays b and"),
-        (eval("lambda x: np.full_like(W, x[0])"), "add np.zeros_like(x, shape=()) to the plain"),
+        (eval("lambda x: np.full_like(W, x[0])"), "use np.full_like(y, y, shape=np.shape(x))"),
+        (eval("lambda x: np.cumsum(x, None, None, x)"), "write b[...] = cumsum(...), where b is"),
     ],
 )
 def test_an_output_is_not_left_out(f, write):
@@ -132,9 +126,8 @@ FIT = np.polynomial.Polynomial.fit
 WEIGHTS, DEGREES, LINE = np.array([0.5, 1.0, 2.0, 1.5]), [0, 2], np.arange(4.0)
 GAPS, CHOICES = np.array([1.0, np.nan]), [LINE]
 INSTEAD = [
-    "polynomial.polyfit(LINE, x, 2, w=WEIGHTS)",
-    "chebyshev.chebfit(LINE, np.outer(x, x), deg=2)",
-    "FIT(LINE, x, deg=2, w=WEIGHTS)(0.5)",
+    "polynomial.polyfit(LINE, x, 2)",
+    "chebyshev.chebfit(LINE, np.outer(x, x), 2)",
     "np.divide.reduce(np.outer(x, x), axis=1)",
     "np.hypot.reduce(np.outer(x, x)[:1])",
     "np.subtract.accumulate(np.outer(x, x), axis=-1)",
@@ -146,23 +139,16 @@ INSTEAD = [
     "np.maximum.reduce(X, axis=1, initial=x[1])",
     "np.add.reduce(X, axis=1, initial=x[0]) * 2.0",
     "np.piecewise(LINE, [LINE > 1.0], [lambda t: t * x[0], x[1]])",
-    "np.array(x, dtype=float, ndmin=2).T @ np.array([[1.0, 2.0]])",
-    "np.array([x[0], x[1]], dtype=float, ndmin=3) * np.ones((2, 1, 1))",
+    "np.sum(np.array([np.cos(t) * x[0] for t in LINE], dtype=float))",
     "np.full(4, 0.0, float) + np.array((0.5, 1.0) + tuple(x[:2]), dtype=float)",
     "np.int64(x) * x",
     "np.vectorize(np.linalg.inv, signature='(n,m)->(n,m)')(x * np.eye(4))",
-    "np.array([x[0], x[1]], dtype=float, ndmin=2).T * WEIGHTS",
     "np.vectorize(lambda t: t * t)(x).astype(float)",
     "(v := np.array(x), np.ravel(v.real).astype(float))[1]",
-    "np.sum(np.array(x), where=x > 1.0)",
-    "np.mean(np.vectorize(lambda t: t * t)(x), where=x > 1.0)",
     "sum((v := np.outer(x, x).tolist())[0] + v[1][:1])",
     "sum((v := np.reshape(x, (2, 1, 2)).tolist())[1][0] + v[0][0][1:])",
     "np.arange(0.0, x[1], x[1] / 4)",
     "np.arange(x[0], 9.0, step=x[1] / 4)",
-    "(v := np.array(x), np.sum(v, where=LINE > 1.0))[1]",
-    "np.array(x).reshape(1, 2, 2).prod(1, where=LINE[:2] > 0.0)",
-    "np.add.reduce(np.array(x), where=x > 1.0)",
     "X.sum(initial=x[0]) * 2.0",
     "X.max(axis=1, initial=x[1])",
     "np.full_like(X, x[0])",
@@ -172,38 +158,35 @@ INSTEAD = [
     "np.exp(np.select([x > 1.4], [1.0], default=x))",
     "np.exp(np.select([x > 1.4], CHOICES, x))",
 ]
-KEPT = ", which is a constant: y is of int64, after 'from chainrules_py import ignore_derivatives'"
+KEPT = ", which is a constant, or make y of floats: it is of int64, after 'from chainrules_py"
 MADE = " after the line that makes it: it is read-only"
-TRACED = "y = y + np.zeros_like(x, shape=y.shape)"
-GIVEN = "is given y, or, if its caller does not read y after it, "
+ZERO = "np.zeros_like(x, shape=())"
+PART = " to y where it is made, or to the array that it is a part of"
 WRITTEN = {
     "y = np.asarray(x * 1)\n«»\ny.fill(x[0])": f"write «y = np.copy(y)»{MADE}",
     "y = np.asarray(x * 1)\n«»\ny.put([0], x[1])": f"write «y = np.copy(y)»{MADE}",
     "y = np.asarray(x * 1)\n«»\nnp.add.at(y, [0, 0], x[1])": f"write «y = np.copy(y)»{MADE}",
-    "y = np.array(2.0)\n«»\ny[()] += x[1]": (
-        "write «y = np.full_like(x, y, shape=())» before it is written to"
-    ),
-    "y = np.array(2.0)\n«»\ny.fill(x[1])": (
-        "write «y = np.full_like(x, y, shape=())» before it is written to"
-    ),
+    "y = np.array(2.0)\n«»\ny[()] += x[1]": "write «y = np.full_like(x, y, shape=())» before",
+    "y = np.full(4, 2.0)«»\ny.fill(x[1])": f"add« + {ZERO}»{PART}",
     "y = np.ones(4, int)\ny[0] = «x[0] * 3»": f"use «ignore_derivatives(x[0] * 3)»{KEPT}",
     "y = np.ones(4, int)\ny[0] -= «x[0] * 3»": f"use «ignore_derivatives(x[0] * 3)»{KEPT}",
     "y = np.ones(4, int)\ny[:2] = «[x[0], x[1]]»": f"use «ignore_derivatives([x[0], x[1]])»{KEPT}",
     "y = np.zeros_like(x, dtype=int)\n«y.put([0], x[1])»": (
         f"use «y.put([0], ignore_derivatives(x[1]))»{KEPT}"
     ),
-    "def g(y, x):\n    y *= x\ny = np.ones(4)\n«»\ng(y, x)": f"write «{TRACED}» before g {GIVEN}",
-    "def g(y):\n    «»\n    y *= x\n    return y\ny = g(np.ones(4))": f"{GIVEN}«{TRACED}» before",
-    "def g(y, x):\n    np.sin(x, out=y)\ny = np.ones(4)\n«»\ng(y, x)": (
-        f"write «{TRACED}» before g {GIVEN}"
+    "def g(y, x):\n    y *= x\ny = np.full(4, 1.0)«»\ng(y, x)": f"add« + {ZERO}»{PART}",
+    "def g(y):\n    y *= x\n    return y\ny = g(np.ones(4)«»)": f"add« + {ZERO}»{PART}",
+    "def g(y, x):\n    np.sin(x, out=y)\ny = np.ones(4)«»\ng(y, x)": f"add« + {ZERO}»{PART}",
+    "y = np.zeros(4)«»\ndef g(x):\n    y[:2] += x\ng(x[:2])": f"add« + {ZERO}»{PART}",
+    "y = «np.zeros(4)»\ny[1:3] = x[:2]": "make it as y = «np.zeros_like(x, shape=4)», which holds",
+    "y = «np.ones(4)»\ny += x**2": "make it as y = «np.ones_like(x, shape=4)», which holds",
+    "y = «np.empty(shape=4)»\nfor i in range(4):\n    y[i] = x[i] * i": (
+        "make it as y = «np.zeros_like(x, shape=4)», which holds"
     ),
-    "class S: w = x\ndef g(s):\n    y = np.ones(4)\n    «»\n    y[0] = np.sum(\n    s.w)\n"
-    "    return y\ny = g(S())": (
-        "write «y = y + np.zeros_like(np.sum(s.w), shape=y.shape)» before it is written to"
+    "k = np.arange(4)\ny = «np.zeros_like(k, dtype=float)»\ny[0], y[1] = x[0], x[1]": (
+        "make it as y = «np.zeros_like(x, shape=np.shape(k), dtype=float)», which holds"
     ),
-    "y = np.zeros(4)\ndef g(w):\n    «»\n    y[:2] += w\ng(x[:2])": (
-        "write «nonlocal y; y = y + np.zeros_like(w, shape=y.shape)» before it is written to"
-    ),
+    "y = np.zeros(4)\n«np.cumsum(x, out=y)»": "use «y = np.cumsum(x)»",
 }
 """Programs that write into y, and what is written in place of their part in «»."""
 
@@ -245,6 +228,97 @@ def test_what_is_written_instead_is_the_same_program(program):
     np.testing.assert_allclose(grad(g)(x), truth, rtol=1e-6, atol=1e-8)
 
 
+class Held:
+    """A list of traced values, and a model, whose methods give values that no name leads to."""
+
+    def __init__(self, p):
+        self.p, self.log = p, [p, p * p]
+
+    def __iter__(self):
+        return iter(self.log)
+
+    def at(self, t):
+        return self.p[0] * np.exp(self.p[1] * t)
+
+    def complex_at(self, t):
+        return self.p[0] * np.exp(1j * self.p[1] * t)
+
+
+LISTS = [
+    "[h.sum() for h in Held(p)]",
+    "[h.sum() for h in (p, p * p)]",
+    "[Held(p).at(t) for t in range(3)]",
+    "[m.at(t) for t in ts]",
+    "[abs(m.complex_at(t)) for t in ts]",
+    "[a * b for a, b in zip(p, ts)]",
+    "[[m.at(t) * s for s in ts] for t in ts]",
+    "[[m.at(t), 1.0] for t in ts]",
+    "[p[0], 2.0, p[1]]",
+    "(p[0], 2.0)",
+    "[p[0]] * 3",
+    "list(map(m.at, ts))",
+    "rows",
+    "m.log",
+    "d['b']",
+    "sorted([m.at(t) for t in ts])",
+]
+COMPLEX = [
+    "[m.complex_at(t) for t in ts]",
+    "[h.sum() * 1j for h in m]",
+    "[a * 1j * i for i, a in enumerate(p)]",
+    "[[m.complex_at(t), 1.0] for t in ts]",
+    "[v * 1j for v in d['b']]",
+    "list(map(m.complex_at, ts))",
+    "[m.complex_at(t) if t > 0.15 else 0j for t in ts]",
+    "1j * p",
+    "f(m.complex_at(0.5))",
+]
+KEPT_KINDS = [
+    *[f"np.array({each}, dtype=float)" for each in LISTS],
+    *[f"np.asarray({each}, complex)" for each in LISTS],
+    *[f"np.array({each}).astype(float)" for each in LISTS if "rows" not in each],
+    *[f"np.{f}({each})" for f in ("array", "copy", "sum") for each in COMPLEX if "f(" not in each],
+    *[f"np.array({each}, dtype=complex)" for each in COMPLEX],
+    *[f"np.fromiter(({each}), float)" for each in LISTS[:6]],
+    *[f"np.mean({each}, dtype=float)" for each in LISTS[:3]],
+    *["float(p[0]) * p[1]", "math.sin(p[0] + 1.0) ** 2", "2.0 / math.log(p[0], 3)"],
+    *["complex(p[0], p[1])", "math.fsum(v * v for v in p)"],
+    *["math.hypot(*p, 1.0)", "cmath.exp(1j * p[0])", "np.float64(p[1]) * p[0]"],
+    *["p[1] * ts[int(p[0])]", "p[1] * sum(range(int(p[0] + 3.0)))"],
+    *["np.random.default_rng(0).normal(p, 1.0)", "np.random.default_rng(0).gumbel(p[0], p[1], 3)"],
+    *["np.sin(p, out=np.zeros(2))", "np.log(p, where=p > 0.5, out=np.ones(2))"],
+    *["np.full(3, p[0], dtype=complex)", "np.vectorize(f)(p * 1j)"],
+    *["np.sum(ts, initial=p[0])", "ts.dot(p)", "np.linalg.norm([m.at(t) for t in ts])"],
+]
+
+
+@pytest.mark.parametrize("program", KEPT_KINDS)
+def test_what_is_advised_has_the_value_and_the_derivative(program):
+    """The expression that an error says to write, in place of the one at its place."""
+
+    def of(text):
+        whole = f"lambda p, m, rows, d: np.sum(np.abs({text}) ** 2)"
+        linecache.cache["kept.py"] = len(whole), None, [f"{whole}\n"], "kept.py"
+        space = {**globals(), "ts": np.array([0.1, 0.2]), "f": lambda v: v * v}
+        g = eval(compile(whole, "kept.py", "eval"), {**space, "vectorize": vectorize})
+        return lambda p: g(p, Held(p), [[p[0], 1.0], [p[1], p[0]]], {"b": [p[0], p[1] * p[0]]})
+
+    f, x = of(program), np.array([0.7, 0.4])
+    truth = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(2)]
+    try:
+        np.testing.assert_allclose(grad(f)(x), truth, rtol=1e-5, atol=1e-8)
+    except ChainRulesError as error:
+        _, where, write = str(error).splitlines()
+        refused, written = where.rpartition("kept.py:1: ")[2], write.removeprefix("  use ")
+        written = re.split(r", (?=which|with|after)", written)[0]
+        kept = ast.unparse(ast.parse(program))
+        if "..." in refused:
+            refused = kept
+        g = of(kept.replace(refused, written))
+        np.testing.assert_allclose(g(x), f(x), rtol=1e-10)
+        np.testing.assert_allclose(grad(g)(x), truth, rtol=1e-5, atol=1e-8)
+
+
 def of_statements(program):
     """Return a function of x that runs statements, and sums what is then in y, weighted."""
     lines = ["def f(x):", *program.splitlines(), "return np.sum(np.cos(y) * x)"]
@@ -260,7 +334,7 @@ def test_what_is_written_into_an_array_is_the_same(program):
     said, write, rest = re.split("[«»]", WRITTEN[program])
     mended, x = of_statements(before + write + after), W + 1.0
     f = of_statements(before + known + after)
-    with pytest.raises(ChainRulesError, match=re.escape(said + write + rest)):
+    with pytest.raises(ChainRulesError, match=re.escape(said + write.replace("+ ", "") + rest)):
         grad(f)(x)
     truth = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
     np.testing.assert_allclose(mended(x), f(x), rtol=1e-12)
@@ -280,8 +354,8 @@ def test_a_buffer_for_whole_numbers_is_made_at_once(x, stored):
     f = of_statements(f"y = np.ones(2)\n{stored}")
     with pytest.raises(ChainRulesError) as caught:
         grad(f)(x)
-    write = re.search(r"  write (y = [^=]*=[^=]*=float\))", str(caught.value))[1]
-    mended = of_statements(f"y = np.ones(2)\n{write}\n{stored.replace('flat', 'ravel()')}")
+    write = re.search(r"make it as (y = [^=]*=[^=]*=float\))", str(caught.value))[1]
+    mended = of_statements(f"{write}\n{stored.replace('flat', 'ravel()')}")
     unit = np.eye(np.size(x)).reshape(-1, *np.shape(x))
     truth = [(f(x + 1e-6 * h) - f(x - 1e-6 * h)) / 2e-6 for h in unit]
     np.testing.assert_allclose(np.ravel(grad(mended)(x)), truth, rtol=1e-6)
@@ -289,7 +363,7 @@ def test_a_buffer_for_whole_numbers_is_made_at_once(x, stored):
 
 def test_an_array_without_a_name_is_given_one():
     with pytest.raises(
-        ChainRulesError, match=r"write b = X\.copy\(\) \+ np\.zeros_like\(s, shape="
+        ChainRulesError, match=r"add np\.zeros_like\(s, shape=\(\)\) to X\.copy\(\) where it"
     ):
         grad(lambda s: np.fill_diagonal(X.copy(), s))(2.0)
 
@@ -304,7 +378,9 @@ def test_an_array_without_a_name_is_given_one():
 @pytest.mark.parametrize(
     "program, write",
     [
-        ("polynomial.polyfit(LINE, x, DEGREES)", "of the columns of np.polynomial.polynomial."),
+        ("np.array(x, dtype=float, ndmin=2)", "use x.astype(float), with np.expand_dims to 2 axes"),
+        ("np.array([x[0]], float, ndmin=3)", ".astype(float), with np.expand_dims to 3 axes"),
+        ("polynomial.polyfit(LINE, x, DEGREES, w=LINE)", "of the columns of np.polynomial.poly"),
         ("polynomial.polyfit(LINE, x, deg=1, full=True)[0]", "np.linalg.lstsq of the columns of"),
         ("chebyshev.chebfit(LINE, x, 1, w=WEIGHTS)", "of np.polynomial.chebyshev.chebvander"),
         ("FIT(LINE, x, 1, [0.0, 4.0])(0.5)", "of np.polynomial.polynomial.polyvander"),
@@ -321,6 +397,25 @@ def test_an_array_without_a_name_is_given_one():
 def test_options_that_the_code_would_leave_out_are_met_in_words(program, write):
     with pytest.raises(ChainRulesError, match=re.escape(write)):
         grad(of_text(program))(W + 1.0)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "np.sum(np.array(x), where=x > 1.0)",
+        "np.mean(np.vectorize(lambda t: t * t)(x), where=x > 1.0)",
+        "np.array(x).reshape(1, 2, 2).prod(1, where=LINE[:2] > 0.0)",
+        "np.add.reduce(np.array(x), where=x > 1.0)",
+    ],
+)
+def test_a_masked_result_of_objects_is_that_of_their_sum_with_zero(program):
+    f, x = of_text(program), W + 1.0
+    with pytest.raises(ChainRulesError, match=r"write v \+ np\.zeros_like\(x, shape=\(\)\) for"):
+        grad(f)(x)
+    part = re.search(r"np\.(array|vectorize\(.*\))\(x\)", program)[0]
+    g = of_text(program.replace(part, f"({part} + np.zeros_like(x, shape=()))"))
+    truth = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
+    np.testing.assert_allclose(grad(g)(x), truth, rtol=1e-6, atol=1e-8)
 
 
 def test_parts_are_reduced_by_their_own_function():
@@ -467,35 +562,24 @@ def called(program, lib):
     return (lambda x: eval(code, space, {"x": x})), space
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        "lib.peak(1.2, sigma=0.8, gamma=x)",
-        "lib.peak(x, k, gamma=x * x)",
-        "f(x, gamma=k)",
-        "f(2.0 * x, gamma=[3.0])",
-        "lib.peak(x @ lib.pauli('X'))",
-    ],
-)
-def test_a_call_of_a_package_becomes_an_operation_as_it_is_written(program, lib):
-    f, space = called(program, lib)
-    with pytest.raises(ChainRulesError) as caught:
+def test_a_call_of_a_package_is_made_an_operation(lib):
+    f, _ = called("lib.peak(1.2, sigma=0.8, gamma=x)", lib)
+    op = primitive(lambda x: lib.peak(1.2, sigma=0.8, gamma=x))
+    numeric_rule(op)
+    with pytest.raises(ChainRulesError, match=r"make it an operation \(peak .*: op = primitive\("):
         grad(f)(W + 1.0)
-    assert len(str(caught.value)) <= 400
-    made, use = re.search(
-        r"(op = .*), state its .* and write (op.*), after", str(caught.value)
-    ).groups()
-    exec(made, space)
-    numeric_rule(space["op"])
     truth = [(f(W + 1.0 + h) - f(W + 1.0 - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
     with pytest.warns(NumericDerivativeWarning):
-        found = grad(lambda x: eval(use, space, {"x": x}))(W + 1.0)
+        found = grad(lambda x: op(x))(W + 1.0)
     np.testing.assert_allclose(found, truth, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
     "program, name",
     [
+        ("lib.peak(x, k, gamma=x * x)", "peak"),
+        ("f(2.0 * x, gamma=[3.0])", "peak"),
+        ("lib.peak(x @ lib.pauli('X'))", "peak"),
         ("lib.peak(*(x, 1.0, 0.3))", "peak"),
         ("lib.peak(x, *P)", "peak"),
         ("lib.peak(x, **{'gamma': 2.0})", "peak"),
@@ -510,7 +594,7 @@ def test_a_call_of_a_package_becomes_an_operation_as_it_is_written(program, lib)
         ("vjp(lib.peak, x)", "peak"),
     ],
 )
-def test_a_call_that_cannot_be_copied_is_met_in_words(program, name, lib):
+def test_an_operation_is_advised_with_the_place_that_takes_plain_values(program, name, lib):
     f, space = called(program, lib)
     space |= {"grad": grad, "vjp": vjp}
     with pytest.raises(ChainRulesError) as caught:
@@ -545,12 +629,11 @@ def test_a_package_that_calls_scipy_is_imported_after_an_installation(lib, name)
 def test_a_function_that_is_called_as_a_method_is_no_array(lib):
     with pytest.raises(ChainRulesError, match=r"item\(\) of a traced") as caught:
         grad(lambda x: lib.item(x))(W)
-    assert "op = primitive(lambda x: lib.item(x))" in str(caught.value)
+    assert "op = primitive(...) of a function of all that is traced" in str(caught.value)
 
 
-def test_a_draw_by_a_package_is_met_in_words(lib):
-    write = r"use loc \+ scale \* rng\.standard_normal\(size\), of its loc, scale, size"
-    with pytest.raises(ChainRulesError, match=write):
+def test_a_draw_by_a_package_is_made_an_operation(lib):
+    with pytest.raises(ChainRulesError, match=r"make it an operation \(do takes plain values"):
         grad(lambda x: lib.do("normal", x[0], 1.0))(W)
 
 
@@ -558,9 +641,7 @@ def test_an_array_that_arguments_pass_on_keeps_their_dtype():
     def asarray(x, *a, **k):
         return np.asarray(x, *a, **k)
 
-    with pytest.raises(
-        ChainRulesError, match=r"stack\(x\), and \.astype\(dtype\) of it if a dtype"
-    ):
+    with pytest.raises(ChainRulesError, match=r"stack\(x\), with \.astype\(dtype\) if a dtype"):
         grad(lambda x: np.sum(asarray([x[0], x[1]], float)))(W)
 
 
