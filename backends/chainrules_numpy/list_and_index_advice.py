@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.advice_operands import is_list, is_number
 from chainrules_py import ops
 from chainrules_py.extend import (
     Line,
@@ -85,7 +86,6 @@ def _in_python(line: Line) -> str | None:
 
 _JOINERS = ("stack", "concatenate", "vstack", "hstack", "dstack", "column_stack", "block")
 _TAKE_LISTS = ("choose", "multi_dot", "nditer", "piecewise", "select")
-JOINED = "write v + np.zeros_like(x, shape=()) for the array v of objects, for a traced x"
 _SHAPED = ("zeros", "ones", "empty", "full", "reshape", "tile", "broadcast_to")
 """Functions of a shape, which is no list of elements."""
 _MAKERS = ("array", "asarray", "asanyarray", "asarray_chkfinite", "fromiter", "ascontiguousarray")
@@ -126,16 +126,6 @@ def _stacked(line: Line) -> str | None:
 
 def _shown(node: ast.expr) -> bool:
     return not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
-
-
-def is_list(line: Line, node: ast.AST | None) -> bool:
-    """Return whether an expression is a list: as it is written, or of a name that is traced."""
-    if isinstance(node, ast.BinOp):  # [x] * 3
-        return is_list(line, node.left) or is_list(line, node.right)
-    if isinstance(node, ast.Call):
-        return ast.unparse(node.func) in ("list", "tuple", "sorted")
-    shown = isinstance(node, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
-    return shown or (node is not None and isinstance(line.resolved(node), (list, tuple)))
 
 
 def stacked(line: Line, node: ast.expr) -> ast.expr:
@@ -328,14 +318,6 @@ def _index(line: Line) -> str | None:
             text = whole[not is_number(line, part)].format(text)
         shown.append(text)
     return f"use {ast.unparse(line.node.value)}[{', '.join(shown)}]"
-
-
-def is_number(line: Line, node: ast.AST) -> bool:
-    """Return whether an expression is of traced numbers of Python's, which have no ``astype``."""
-    parts = [node] if line.resolved(node) is not None else [*ast.walk(node)]
-    found = [untraced(line.resolved(part)) for part in parts if any(line.traced(part))]
-    known = [x for x in found if x is not None]
-    return bool(known) and all([isinstance(x, (float, complex)) for x in known])
 
 
 # ------------------------------------------------------------------------------- other libraries

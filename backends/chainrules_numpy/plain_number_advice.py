@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.list_and_index_advice import JOINED, is_list, is_number
+from chainrules_numpy.advice_operands import JOINED, is_list, is_number
 from chainrules_py.extend import (
     Line,
     Tracer,

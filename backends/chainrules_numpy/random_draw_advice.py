@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.list_and_index_advice import is_list, stacked
+from chainrules_numpy.advice_operands import is_list
+from chainrules_numpy.list_and_index_advice import stacked
 from chainrules_py.extend import (
     Line,
     advise,

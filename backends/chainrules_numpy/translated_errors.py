@@ -8,7 +8,8 @@ import struct
 import sys
 from typing import Any
 
-from chainrules_numpy.list_and_index_advice import JOINED, alike, in_flat
+from chainrules_numpy.advice_operands import JOINED
+from chainrules_numpy.list_and_index_advice import alike, in_flat
 from chainrules_py import TracerError
 from chainrules_py.extend import (
     Line,
