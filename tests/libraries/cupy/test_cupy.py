@@ -534,7 +534,7 @@ def test_functions_of_cupyx(on, cp):
     y, pullback = rrule(special.softmax, x, axis=1)
     close(y, scipy.special.softmax(X, 1))
     close(pullback(y)[0], rrule(v.softmax, X, axis=1)[1](to_numpy(y))[0])
-    with pytest.raises((TracerError, TypeError)) as caught:
+    with pytest.raises(TypeError) as caught:
         grad(lambda x: np.sum(special.log_softmax(x)))(x)
     assert "chainrules_scipy.special.log_softmax" in "".join(caught.value.__notes__)
     a = on.asarray(X[:4] + 4 * np.eye(4))
