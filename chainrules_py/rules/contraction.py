@@ -31,8 +31,8 @@ def einsum_rule(*operands: Numeric, subscripts, optimize):
     """z = Σ Π xᵢ.  ż replaces one operand by its tangent; x̄ᵢ = Σ z̄ Π conj(xⱼ), j ≠ i."""
     if {*subscripts} - {*string.ascii_letters, ","} != {*"->"}:
         raise NotDifferentiableError(
-            f"ops.einsum has a derivative for subscripts of letters with '->', as 'ij,jk->ik', and "
-            f"got {subscripts!r}: write the output, and no '...' or spaces, or call np.einsum"
+            f"ops.einsum has a derivative for letters with '->', as 'ij,jk->ik', not "
+            f"{subscripts!r}: write the output, without '...' or spaces, or call np.einsum"
         )
     maps = [
         LinearMap(
@@ -48,8 +48,7 @@ def einsum_rule(*operands: Numeric, subscripts, optimize):
 
 def push(x_dot, operands, i, subscripts, optimize):
     """Compute the sum with the tangent in place of its operand."""
-    inputs, _, output = subscripts.partition("->")
-    terms = inputs.split(",")
+    *terms, output = subscripts.replace("->", ",").split(",")
     lead = leading(x_dot, terms[i], subscripts)
     terms[i] = lead + terms[i]
     moved = (*operands[:i], x_dot, *operands[i + 1 :])
@@ -64,8 +63,7 @@ def leading(t, term, subscripts):
 
 def pull(z_bar, operands, i, subscripts, optimize):
     """Sum over the axes that the operand lacks, and order the result by those that it has."""
-    inputs, _, output = subscripts.partition("->")
-    terms = inputs.split(",")
+    *terms, output = subscripts.replace("->", ",").split(",")
     mine, shape = terms[i], operands[i].shape
     others = [(term, x) for j, (term, x) in enumerate(zip(terms, operands, strict=True)) if j != i]
     lead = leading(z_bar, output, subscripts)
