@@ -15,6 +15,7 @@ import math
 import re
 import statistics
 import time
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -261,6 +262,8 @@ _SERIES = {of.title().replace("_", ""): f"np.polynomial.{of}.{name}" for of, nam
 
 def _series(line: Line) -> str | None:
     """Suggest the function that a series of np.polynomial calls: its operators trace."""
+    if isinstance(line.function, FunctionType):
+        return None  # of a method, such as `convert`, which calls the series
     p = line.called or "p"
     cls = line.function if isinstance(line.function, type) else type(line.function)
     home = _SERIES.get(cls.__name__, "np.polynomial.polynomial.poly")

@@ -63,7 +63,7 @@ FAULTS = (
     Fault(
         "view",  # of what is written to afterwards
         "backends/chainrules_tape/array_writes/writes_and_views.py",
-        "    view.add(made)\n",
+        "    view.add(made)  # last: a write in another thread may outdate it from now on\n",
         "",
         ("tests/tape/array_writes",),
     ),

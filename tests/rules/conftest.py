@@ -107,7 +107,7 @@ def check_program(f, *operands, rtol=1e-8, second=True, second_rtol=1e-6):
         return
     loss = Loss(f, operands, None, rng)
     v, w = rng.standard_normal((2, loss.inputs.size))
-    bend, _ = derivative(lambda step: loss.gradient(chainrules_tape, loss.moved(step * w)))
+    bend, _ = derivative(lambda step: loss.gradient(chainrules_tape, loss.inputs.moved(step * w)))
     for nesting, found in loss.products(chainrules_tape, v, w).items():
         close(found, bend if nesting.startswith("reverse") else v @ bend, second_rtol, nesting)
 

@@ -195,7 +195,7 @@ def test_the_rest_of_np_polynomial_is_right_or_raises(name):
 )
 def test_a_series_of_narrow_coefficients_beside_a_number(f):
     c = P.astype(np.float32)
-    with pytest.raises(TracerError, match=r"write c\.astype\(float\) for c"):
+    with pytest.raises(TracerError, match=r"write (c\.astype\(float\) for c|the basis)"):
         grad(f)(c)
     wide = lambda c: f(c.astype(float))
     assert wide(c) == f(c)

@@ -120,7 +120,7 @@ def calls(instance, form):
         loss = Loss(f, operands, instance.sample.gauge, rng := np.random.default_rng(0))
     except Exception:
         return  # it does not take the form
-    if not loss.exists:
+    if not (loss.inputs.size and loss.output.size):
         return
     n, at = len(loss.at), tuple(loss.at)
     ts = tuple(loss.inputs.tangent(rng.standard_normal(loss.inputs.size)))
