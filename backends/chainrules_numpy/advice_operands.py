@@ -9,6 +9,11 @@ from chainrules_py.extend import Line, untraced
 JOINED = "write v + np.zeros_like(x, shape=()) for the array v of objects, for a traced x"
 
 
+def is_name(node: ast.AST) -> bool:
+    """Return whether an expression names a value, and does not make one."""
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
+
+
 def is_list(line: Line, node: ast.AST | None) -> bool:
     """Return whether an expression is a list: as it is written, or of a name that is traced."""
     if isinstance(node, ast.BinOp):  # [x] * 3

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.advice_operands import is_list, is_number
+from chainrules_numpy.advice_operands import is_list, is_name, is_number
 from chainrules_py import ops
 from chainrules_py.extend import (
     Line,
@@ -110,7 +110,7 @@ def _stacked(line: Line) -> str | None:
     if not known or masked or name in (*_JOINERS, *_TAKE_LISTS, *_SHAPED):
         return None
     for place, arg in enumerate(call.args):
-        alone = place == 0 and _shown(arg) and (name in _MAKERS or not any(line.traced(call)))
+        alone = place == 0 and not is_name(arg) and (name in _MAKERS or not any(line.traced(call)))
         if not is_list(line, arg) or not (alone or any(line.traced(arg))):
             continue
         new: Any = copy.deepcopy(call)
@@ -122,10 +122,6 @@ def _stacked(line: Line) -> str | None:
             made, rest = as_asked(line, ast.unparse(new.args[place]))
         return f"use {made if len(made) <= _LONGEST else 'np.stack(...) around the list'}{rest}"
     return None if function is line.function else advised(function, line)
-
-
-def _shown(node: ast.expr) -> bool:
-    return not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
 
 
 def stacked(line: Line, node: ast.expr) -> ast.expr:
@@ -166,9 +162,9 @@ def _output(line: Line) -> str | None:
     out = next((each.value for each in line.node.keywords if each.arg == "out"), None)
     if isinstance(out, ast.Tuple) or (nout > 1 and (out or len(line.node.args) > nin)):
         return "leave the output off, and write b[...] = y for each of its arrays b and results y"
-    named = isinstance(out, (ast.Name, ast.Attribute, ast.Subscript))
     if out is None:
         return None
+    named = is_name(out)
     if named and not any(line.traced(out)) and _made(line, out) is None:
         return of_buffer(line, out)
     without, text = line.without("out"), line.texts[0].partition("\n")[0]

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.advice_operands import JOINED, is_list, is_number
+from chainrules_numpy.advice_operands import JOINED, is_list, is_name, is_number
 from chainrules_py.extend import (
     Line,
     Tracer,
@@ -159,7 +159,7 @@ def _array(write: str, order: str | None = None) -> Any:
         flags = getattr(untraced(line.resolved(node)), "flags", None)
         copied = laid and not getattr(flags, f"{laid[1:2].lower()}_contiguous", False)
         laid = f", order={laid}" * bool(copied)
-        if _is_name(node) and line.node is not None and not any(line.traced(node)):
+        if is_name(node) and line.node is not None and not any(line.traced(node)):
             made, rest = as_asked(line, f"np.stack(list({x}))")
         else:
             usual = f"np.copy({x}{laid})" if copied else filled(write, x)
@@ -170,7 +170,7 @@ def _array(write: str, order: str | None = None) -> Any:
             base = base.value
         called = isinstance(base, ast.Call) and not _of_numpy(line.value_of(base.func))
         known = find_tracers(line.resolved(node)) or issubclass(type(line.resolved(base)), Tracer)
-        listed = not known and (called or _is_name(node)) and "list(" not in made
+        listed = not known and (called or is_name(node)) and "list(" not in made
         return f"use {made}{f', with np.stack({x}) for {x} if it is a list' * listed}{rest}"
 
     return given
@@ -180,10 +180,6 @@ def _of_iterator(line: Any) -> str:
     """Suggest to stack the values of an iterator, with the dtype."""
     made, rest = as_asked(line, f"np.stack(list({next(iter(line.arguments), 'x')}))")
     return f"use {made}{rest}"
-
-
-def _is_name(node: ast.expr) -> bool:
-    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
 
 
 def _of_numpy(function: Any) -> bool:
@@ -473,7 +469,7 @@ def _reduced(line: Line) -> str | None:
 
 
 advise(np.interp, lambda line: _ENDS if line.option("left") or line.option("right") else None)
-advise(np.ufunc.reduce, (_reduced))
+advise(np.ufunc.reduce, _reduced)
 
 
 _METHODS = frozenset(

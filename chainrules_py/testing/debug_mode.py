@@ -217,14 +217,13 @@ class Running:
             if not first:
                 return bound.run(given, *xs, **options)
             rule, ts = Named(bound.statement), given if mode == "forward" else ()
-            draws = rule.draws()
             if is_plain((ts, xs, options)):
-                return checked(rule, draws, bound, mode, primal, given, xs, options)
+                return checked(rule, bound, mode, primal, given, xs, options)
             found = bound.run(given, *xs, **options)
             if (plain := plain_value((ts, xs, options))) is None:
                 return found
-            with draws():
-                there = checked(rule, draws, bound, mode, primal, plain[0] or given, *plain[1:])
+            with rule.draws():
+                there = checked(rule, bound, mode, primal, plain[0] or given, *plain[1:])
             return found if mode == "forward" else self._checked_beside(bound, mode, found, there)
 
     def _checked_beside(self, bound: Any, mode: str, found: Any, there: Any) -> Any:
@@ -237,46 +236,30 @@ class Running:
         return y, (*halves, *record[n:])
 
     def _run_forward(
-        self,
-        rule: Named,
-        draws: Any,
-        bound: Any,
-        mode: str,
-        primal: Any,
-        ts: tuple[Any, ...],
-        xs: Any,
-        options: Any,
+        self, rule: Named, bound: Any, _: str, primal: Any, ts: Any, xs: Any, options: Any
     ) -> Any:
         watched = Watch(operand=(xs, options), tangent=ts)
         y, y_dot = bound.run(ts, *xs, **options)
         watched.check(rule, "the push")
         kept = copied((y, y_dot))
-        self._check_value(rule, draws, primal, xs, options, y)
-        with draws(), _quietly():
+        self._check_value(rule, primal, xs, options, y)
+        with rule.draws(), _quietly():
             bound.run(copied(tuple([scale(t, -0.5) for t in ts])), *xs, **options)
         rule.check_own("the push", kept, (y, y_dot))
-        with draws():
+        with rule.draws():
             again = bound.run(copied(ts), *xs, **options)
         rule.check_same("the push", kept, again)
         self._check_nan(rule, "", y_dot, (y, *xs, *ts))
         return y, y_dot
 
     def _run_record(
-        self,
-        rule: Named,
-        draws: Any,
-        bound: Any,
-        mode: str,
-        primal: Any,
-        links: Any,
-        xs: Any,
-        options: Any,
+        self, rule: Named, bound: Any, mode: str, primal: Any, links: Any, xs: Any, options: Any
     ) -> Any:
         watched = Watch(operand=(xs, options))
         y, record = bound.run(links, *xs, **options)
         watched.check(rule, "the rule")
-        self._check_value(rule, draws, primal, xs, options, y)
-        with draws(), _quietly():
+        self._check_value(rule, primal, xs, options, y)
+        with rule.draws(), _quietly():
             other = bound.run(links, *xs, **options)[1]  # a separate call, to compare with
         both = ("push", "pull")
         names = both if mode == "both" else both[1:] if mode == "reverse" else both[:1]
@@ -293,10 +276,8 @@ class Running:
             halves.append(annotate(checked, bound, batched=half.batched))
         return y, (*halves, *record[n:])
 
-    def _check_value(
-        self, rule: Named, draws: Any, primal: Any, xs: Any, options: Any, y: Any
-    ) -> None:
-        with _quietly(), draws():
+    def _check_value(self, rule: Named, primal: Any, xs: Any, options: Any, y: Any) -> None:
+        with _quietly(), rule.draws():
             plain = primal(*copied(xs), **copied(options))
         if (problem := different(y, plain)) is not None:
             msg = (
@@ -389,18 +370,21 @@ class _Probe:
 
 @final
 class Named:
-    """A statement, formatted for messages."""
+    """A statement that is about to run, formatted for messages.
+
+    Attributes
+    ----------
+    draws : callable
+        Returns a block in which the global and the captured generators draw the same again.
+    """
 
     def __init__(self, statement: Any) -> None:
         self.statement = statement
         self.primal = statement.primal.__name__
+        self.draws = generators([*statement.recipe.functions, statement.primal])
 
     def __str__(self) -> str:
         return f"{self.primal} ({self.statement.source})"
-
-    def draws(self) -> Any:
-        """Return a block in which the global and the captured generators draw the same again."""
-        return generators([*self.statement.recipe.functions, self.statement.primal])
 
     def check_same(self, what: str, kept: Any, again: Any) -> None:
         """Raise if a half gave another result when it ran again."""

@@ -67,6 +67,15 @@ def factor_rule(
     return stated
 
 
+def state_ahead(f: Any) -> None:
+    """State the forward mode alone, as a user, for floats: the derivative is 3."""
+
+    def ahead(ts, x: float):
+        return x, 3.0 * ts[0]
+
+    frule.register(f)(ahead)
+
+
 def derivative(f: Any, x: Any = 1.0) -> float:
     return float(rrule(f, x)[1](np.ones_like(x) if isinstance(x, np.ndarray) else 1.0)[0])
 
@@ -554,11 +563,7 @@ def test_a_stated_mode_comes_before_one_that_follows(stated):
 def test_a_mode_that_follows_from_a_users_rule_comes_before_one_of_a_package(layers):
     f = fresh()
     rule(f)(factor_rule(4.0, Numeric, module=MODULES[Layer.CORE]))
-
-    def ahead(ts, x: float):
-        return x, 3.0 * ts[0]
-
-    frule.register(f)(ahead)
+    state_ahead(f)
     assert grad(f)(1.0) == 3.0
 
 
@@ -566,11 +571,7 @@ def test_a_stated_mode_comes_first_where_a_package_states_one_for_narrower_types
     """The package's statement was found among those of this mode, so the transpose was used."""
     f = fresh()
     rule(f)(factor_rule(4.0, float, module=MODULES[Layer.CORE]))
-
-    def ahead(ts, x: float):
-        return x, 3.0 * ts[0]
-
-    frule.register(f)(ahead)
+    state_ahead(f)
     rrule.register(f)(lambda x: (x, lambda y_bar: (5.0 * y_bar,)))
     assert grad(f)(1.0) == 5.0
     assert jvp(f, (1.0,), (1.0,))[1] == 3.0
@@ -580,11 +581,7 @@ def test_explain_shows_the_rules_of_an_engine_with_both_modes(layers):
     """It showed those of an engine that can ask for neither: for a gradient, another rule."""
     f = fresh()
     rule(f)(factor_rule(4.0, Numeric, module=MODULES[Layer.CORE]))
-
-    def ahead(ts, x: float):
-        return x, 3.0 * ts[0]
-
-    frule.register(f)(ahead)
+    state_ahead(f)
     answer = explain(f, 1.0)
     assert grad(f)(1.0) == 3.0
     assert answer.rule.reverse is find_rule(f, (float,), any_engine).reverse
