@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
-from chainrules_kit.solvers.vectors import Vector, combine
+from chainrules_kit.solvers.vectors import Vector, combine, eps_of
 from chainrules_py import ops as v
 from chainrules_py.extend import Tree, describe, joined, kind_of, type_info
 from chainrules_py.ops.higher_order import arrayed
@@ -189,7 +189,11 @@ def first_step(
         (0.01 / v.where(usual, largest, 1.0)) ** (1 / order),
         v.maximum(1e-6, h0 * 1e-3),
     )
-    return v.minimum(v.minimum(100 * h0, h1), span)
+    # A rate that is large beside a state of zeros gives a step that does not change the time.
+    return v.maximum(
+        v.minimum(v.minimum(100 * h0, h1), span),
+        32 * eps_of([times]) * v.maximum(abs(times[0]), abs(times[-1])),
+    )
 
 
 @final

@@ -195,6 +195,18 @@ def test_what_the_rate_of_an_equation_captured_has_its_cotangent(number, near):
     near(found, chainrules_tape.grad(along_wave, 2)(*WAVE, 0.5), 1e-7)
 
 
+@pytest.mark.parametrize("scale", [2.0**60, 2.0**100])
+def test_derivatives_of_an_equation_have_any_size(scale, near):
+    """Tangents and cotangents are integrated from zeros, at any rate."""
+    y, t, k = *map(jnp.asarray, WAVE), jnp.asarray(0.5)
+    solve = lambda y, t, k: v.odeint(lambda y, t: v.sin(t) - k * y, y, t + 1.0)
+    ys, pull = chainrules_tape.vjp(solve, y, t, k)
+    for large, small in zip(pull(scale * ys), pull(ys), strict=True):
+        near(large / scale, small, 1e-6)
+    push = lambda k_dot: chainrules_tape.jvp(lambda k: solve(y, t, k), (k,), (k_dot,))[1]
+    near(push(scale * k) / scale, push(k), 1e-6)
+
+
 @pytest.mark.slow
 def test_the_tape_differentiates_twice_through_an_equation(near):
     """Its variables are no values of JAX's, and its loops do not take them."""

@@ -39,6 +39,15 @@ def test_steps_are_divided_only_where_they_have_to_be():
     assert len(still.resolved(taken, states)[0]) > 5 * len(taken[0])
 
 
+@pytest.mark.parametrize("start", [0.0, 1.0])
+@pytest.mark.parametrize("scale", [1.0, 2.0**60, 2.0**100])
+def test_a_large_rate_beside_a_state_of_zero_is_integrated(scale, start):
+    """The first step is never too short to change the time."""
+    rate = lambda y, t: np.array([0.5, 0.0]) * y + np.array([0.0, scale])
+    y = odeint(rate, np.array([1.0, 0.0]), start + np.array([0.0, 1.0]), rtol=1e-9, atol=1e-9)[-1]
+    np.testing.assert_allclose(y, [np.exp(0.5), scale], rtol=1e-8)
+
+
 def test_what_cannot_be_done_is_said():
     with pytest.raises(ConvergenceError, match=r"from t = 0 to 1 of 2.*singularity"):
         odeint(lambda y, t: y * y, 1.0, np.array([0.0, 2.0]))
