@@ -74,8 +74,6 @@ def axis_of(value: Any) -> Any:
 
 def axes_of(value: Any) -> Any:
     """Return the axes of a reduction: one, a tuple, or None; as in NumPy, lists are refused."""
-    if value is None or type(value) is int:
-        return value
     return tuple(map(axis_of, value)) if type(value) is tuple else axis_of(value)
 
 
@@ -427,6 +425,10 @@ def result_order(call: Call, order: str | None) -> None:
     """Lower ``order=`` of a ufunc, whose results are then in it."""
     if order in ("A", "a"):
         raise unsupported("order='A' is that of all operands", "write order='C' or order='F'")
+    if isinstance(call.operation, Primitive) and not any(
+        getattr(x, "ndim", 0) for x in call.operands.values()
+    ):
+        return  # numbers have no order, and the ufunc itself returns their type
     call.after.append(
         lambda y: (
             tuple([in_memory_order(each, each, order) for each in y])

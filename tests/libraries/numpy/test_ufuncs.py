@@ -18,6 +18,7 @@ from chainrules_py import (
     frule,
     rrule,
 )
+from chainrules_py.extend import plain
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_tape import grad, jvp, vjp
@@ -284,6 +285,31 @@ def test_other_keywords_are_refused(call, name):
     for run in (lambda: vjp(call, X), lambda: jvp(call, (X,), (np.ones(3),))):
         with pytest.raises(UnsupportedKeywordError, match=name):
             run()
+
+
+@pytest.mark.parametrize("order", ["C", "F", None])
+@pytest.mark.parametrize("x", [np.array(0.5), np.float64(0.5), 0.5, 0.5 + 0.25j])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, **how: np.conj(x, **how),
+        lambda x, **how: np.exp(x, **how),
+        lambda x, **how: np.power(x, np.float64(3), **how),
+        lambda x, **how: np.add(np.ones((2, 3)), x, **how),
+    ],
+)
+def test_with_an_order_numbers_have_the_types_of_numpy(call, x, order):
+    seen = []
+    y, pullback = vjp(lambda x: [y := call(x, order=order), seen.append(plain(y))][0], x)
+    truth = call(x, order=order)
+    assert type(seen[0]) is type(truth)
+    np.testing.assert_array_equal(y, truth)
+    assert seen[0].flags.c_contiguous == truth.flags.c_contiguous
+    step = 1e-6
+    slope = np.sum((call(x + step) - call(x - step)) / (2 * step))  # along a real direction
+    (x_bar,) = pullback(np.ones_like(truth)[()])
+    np.testing.assert_allclose(np.real(x_bar), np.real(slope), rtol=1e-8)
+    assert np.ndim(x_bar) == 0
 
 
 @pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
