@@ -47,6 +47,7 @@ from chainrules_scipy.source_copies import (
     followed_class,
     instead_of,
     numpy_with,
+    traced,
 )
 
 __all__ = [
@@ -84,6 +85,18 @@ moveaxis = manipulation_composites.moveaxis
 
 
 instead_of(native.besselap, native.besselap)  # of an integer: nothing in it is traced
+
+
+class _Joined:
+    """``np.r_``, which makes an array of objects of traced values."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if next(traced(key), None) is None:
+            return np.r_[key]
+        return np.concatenate([np.atleast_1d(array_of(x, floating=False)) for x in key])
+
+
+instead_of(np.r_, _Joined())
 
 CZT = follow_class(native.CZT, "__call__")
 ZoomFFT = follow_class(native.ZoomFFT)
