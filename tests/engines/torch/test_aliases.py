@@ -46,6 +46,10 @@ DIFFERENT = {
     "linalg.svd": "PyTorch leaves out cotangents of vectors that complete a basis",
     "cat": "PyTorch leaves out what has no elements beside matrices",
     "gather": "operations take no places along an axis that there is not",
+    "linalg.norm subgradients_at_zero": (
+        "of norms of singular values at 0 PyTorch takes the subgradient that its SVD gives, "
+        "and we take 0, as of all other norms"
+    ),
 }
 """By function, why a sample is another."""
 
