@@ -28,7 +28,7 @@ _HOMES = {
     "registry.constructors": (
         "bilinear_rule linear_rule non_differentiable opt_out rule scalar_rule"
     ),
-    "registry.removal_and_preference": "overriding settle unregister",
+    "registry.removal_and_overriding": "overriding unregister",
     "tangents.arithmetic": "add_tangents",
     "tangents.user_tangent_checks": "ignore_derivatives",
     "tangents.linear_map": "LinearMap identity",

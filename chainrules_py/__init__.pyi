@@ -81,13 +81,10 @@ from chainrules_py.registry.explain import (
 from chainrules_py.registry.explain import (
     rules_for as rules_for,
 )
-from chainrules_py.registry.removal_and_preference import (
+from chainrules_py.registry.removal_and_overriding import (
     overriding as overriding,
 )
-from chainrules_py.registry.removal_and_preference import (
-    settle as settle,
-)
-from chainrules_py.registry.removal_and_preference import (
+from chainrules_py.registry.removal_and_overriding import (
     unregister as unregister,
 )
 from chainrules_py.rule_config import (
@@ -209,7 +206,6 @@ __all__ = [
     "rule",
     "rules_for",
     "scalar_rule",
-    "settle",
     "space",
     "strict",
     "unregister",

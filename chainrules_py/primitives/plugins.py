@@ -46,8 +46,6 @@ class Layer(enum.IntEnum):
 _seen: set[str] = set()
 failures: dict[str, str] = {}
 """Announced packages that could not be loaded, with the reason."""
-preferred: dict[Any, str] = {}
-"""The package that `settle` prefers, by function; None is the key for all others."""
 
 
 @functools.cache
@@ -156,13 +154,6 @@ def owner_of(module: str | None) -> Layer | str:
     """
     layer = layer_of(module)
     return package_of(module) if layer is Layer.THIRD_PARTY else layer
-
-
-def contested(name: str, places: dict[Any, str]) -> str:
-    """Return a message about conflicting statements of several packages, and what to write."""
-    lines = [f"{name} has derivatives of several packages, and none comes before the others:"]
-    lines += [f"  {package}, at {where}" for package, where in sorted(places.items())]
-    return "\n".join([*lines, f'write settle({name}, prefer="{min(places)}"), or uninstall one'])
 
 
 def check_contract(module: str | None) -> None:

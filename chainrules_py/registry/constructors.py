@@ -13,8 +13,8 @@ from contextlib import suppress
 from types import FrameType, FunctionType, MethodType
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
-from chainrules_py.errors import AmbiguousRuleError, RuleError, describe
-from chainrules_py.primitives.aliases.alias import aliases, packages_about
+from chainrules_py.errors import RuleError, describe
+from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.method_table import (
     checked_annotation,
     operand_types,
@@ -555,11 +555,8 @@ def find_primal(
     """
     if not callable(f):
         raise RuleError(f"{constructor}({describe(f)}): not a function; pass the function itself")
-    try:
-        if primal_of(f) is None:
-            see(f, ())
-    except AmbiguousRuleError:  # one package more: stated with the first, and chosen by `settle`
-        return next(iter(packages_about(f).values())).operation  # type: ignore[return-value]
+    if primal_of(f) is None:
+        see(f, ())
     call: Any = f.__call__ if isinstance(f, type) else f
     if isinstance(f, MethodType) and isinstance(f.__self__, type):
         call = f.__func__  # of a class method, whose class is an operand

@@ -7,7 +7,6 @@ from typing import Any, get_args
 
 from chainrules_py.errors import AmbiguousRuleError, NoRuleError
 from chainrules_py.primitives import plugins
-from chainrules_py.primitives.aliases.alias import Contested, aliases
 from chainrules_py.primitives.method_table import _accepts
 from chainrules_py.primitives.plugins import module_of, root_of, see, see_about, see_all
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
@@ -169,8 +168,7 @@ class Explanation:
         self.ambiguous = ambiguous
         chosen = () if rule is None else (rule.forward, rule.reverse)
         self.bypassed = {unseen(f, s.signature) for s in chosen if s is not None}
-        by_rows = ambiguous and isinstance(aliases.get(f), Contested)  # each has its own operation
-        self.others = [s for s in ([] if by_rows else rules_for(f)) if s not in chosen]
+        self.others = [s for s in rules_for(f) if s not in chosen]
 
     def __repr__(self) -> str:
         shown = ", ".join(type_info(c).dispatch_type.__qualname__ for c in self.operands)

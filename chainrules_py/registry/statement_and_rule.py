@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable
-from pickle import PicklingError, UnpicklingError
 from typing import Any, final
 
 from chainrules_py.primitives.method_table import signature_text, where_defined
-from chainrules_py.primitives.plugins import Layer, layer_of, owner_of, see_about
+from chainrules_py.primitives.plugins import Layer, layer_of, owner_of
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.rule_config import Capability
 from chainrules_py.values.caller_frames import caller
@@ -142,7 +139,7 @@ class Statement:
         return owner_of(self.source.module) if self.layer is Layer.THIRD_PARTY else self.layer
 
     def has_place_of(self, other: Statement) -> bool:
-        """Return whether only order or a preference could decide between two statements."""
+        """Return whether only their packages or their order tell two statements apart."""
         mine, theirs = [
             (s.signature, s.varargs, s.requires, s.override, s.transposed, s.layer)
             for s in (self, other)
@@ -160,32 +157,9 @@ class Statement:
         """``file:line`` of the statement."""
         return self.source.where
 
-    def __reduce__(self) -> Any:
-        """Pickle as a position in the table, which importing its module restores."""
-        if "<locals>" in self.source.name or self.source.module not in sys.modules:
-            raise PicklingError(
-                f"{self!r} cannot be pickled; state it at the top level of a module"
-            )
-        return _stated, (self.primal, self.source.module, *self._place())
-
-    def _place(self) -> tuple[Any, ...]:
-        return self.source.name, self.signature, self.varargs, self.modes
-
     def __repr__(self) -> str:
         modes = "/".join(self.modes)
         return f"<rule {self.primal.__name__}{self.types} {modes} at {self.where}>"
-
-
-def _stated(primal: Primitive[..., Any], module: str, *place: Any) -> Statement:
-    """Return a statement by its position, after importing its module if necessary."""
-    importlib.import_module(module)
-    see_about(primal.__module__)
-    for statement in primal.stated[0]:
-        if statement.source.module == module and statement._place() == place:
-            return statement  # type: ignore[no-any-return]
-    raise UnpicklingError(
-        f"{module} does not state {place[0]} of {primal.__name__} when it is imported"
-    )
 
 
 @final
@@ -212,9 +186,6 @@ class Rule:
         """Whether both modes belong to the core, and no hook is attached."""
         stated = [s for s in (self.forward, self.reverse) if s is not None]
         return all([s.layer is Layer.CORE and not s.recipe.is_hooked for s in stated])
-
-    def __reduce__(self) -> Any:
-        return Rule, (self.primal, self.forward, self.reverse)
 
     def __repr__(self) -> str:
         forward, reverse = self.forward, self.reverse

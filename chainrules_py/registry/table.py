@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
 
 from chainrules_py.errors import AmbiguousRuleError, RuleError, describe
@@ -18,9 +18,7 @@ from chainrules_py.primitives.method_table import Cache, MethodTable, invalidate
 from chainrules_py.primitives.plugins import (
     Layer,
     check_contract,
-    contested,
     module_of,
-    preferred,
     see_about,
     see_libraries,
 )
@@ -51,7 +49,7 @@ def enter(statement: Statement) -> None:
     ------
     RuleError
         If the same layer has another statement of the same signature. If two packages state
-        one, both are kept, and a call that finds them raises: see `settle`.
+        one, both are kept, and a call that finds them raises.
     ContractError
         If the stating package was written for another contract, or declares none.
     """
@@ -114,19 +112,13 @@ def _table(
     if key not in tables:
         table: MethodTable[Statement] = MethodTable(primal.__name__)
         # At equal signature and layer, a rule with more requirements replaces one with fewer.
-        for s in sorted(_not_outdone(statements), key=lambda s: len(s.requires)):
+        for s in sorted(statements, key=lambda s: len(s.requires)):
             fits = mode in s.modes and meets(can, s.requires) and s.override == layer
             if fits and (writer is None or (s.owner == writer and not s.transposed)):
                 # Of equal signatures the layer decides, and then whether the mode is written.
                 table.add(s.signature, s.varargs, 2 * s.layer - s.transposed, s)
         tables[key] = table
     return tables[key]  # type: ignore[no-any-return]
-
-
-def _not_outdone(statements: Sequence[Statement]) -> list[Statement]:
-    """Exclude statements that the preferred package replaces with its own."""
-    found = [s for s in statements if s.owner == preferred.get(s.primal, preferred.get(None))]
-    return [s for s in statements if s in found or not any(map(s.has_place_of, found))]
 
 
 def _best(
@@ -146,10 +138,14 @@ def _best(
             # Of one package, what states the mode comes before what follows, for any types.
             found = _table(primal, mode, can, layer, found.owner).resolve(operands) or found
         if found is not None:
-            stated = _not_outdone(primal.stated[0])
-            where = {s.owner: s.where for s in stated if mode in s.modes and s.has_place_of(found)}
-            if len(where) > 1:  # of several packages, and neither is preferred
-                raise AmbiguousRuleError(contested(primal.__name__, where))
+            equal = [s for s in primal.stated[0] if mode in s.modes and s.has_place_of(found)]
+            if len(equal) > 1:  # of several packages
+                places = "".join([f"\n  {s.owner}, at {s.where}" for s in equal])
+                raise AmbiguousRuleError(
+                    f"{primal.__name__} has derivatives of several packages, and none comes before "
+                    f"the others:{places}\nstate one yourself, which comes before theirs, or "
+                    f"uninstall all but one of them"
+                )
             return found
     return None
 
@@ -169,7 +165,7 @@ def find_rule(f: Any, operands: tuple[type, ...], config: Config | None = None) 
     Raises
     ------
     AmbiguousRuleError
-        If two rules match and neither is preferred.
+        If two rules match and neither has precedence.
 
     Examples
     --------

@@ -19,7 +19,6 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py.extend import find_rule
 from chainrules_tape import (
     checkpoint,
     grad,
@@ -115,10 +114,6 @@ def of_one(f: Any) -> Any:
     return f(1.0)
 
 
-def gradient_of_found(rule: Any) -> Any:
-    return rrule(rule.primal, X)[1](X)[0]
-
-
 def maps() -> dict[str, tuple[Any, Any]]:
     """What is made of them, by name, and what to ask of it."""
     return {
@@ -147,8 +142,6 @@ def maps() -> dict[str, tuple[Any, Any]]:
         "pullback of NumPy's": (rrule(np.sum, np.ones((2, 2)), axis=0)[1], of_x),
         "pullback of several operations": (rrule(np.median, X)[1], of_one),
         "pullback of several operations beside an axis": (rrule(np.roll, X, 1)[1], first_of_x),
-        "rule": (find_rule(softplus, (float,)), gradient_of_found),
-        "rule of an operation": (find_rule(np.sin, (np.ndarray,)), gradient_of_found),
     }
 
 

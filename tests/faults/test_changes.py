@@ -79,7 +79,7 @@ def within(*files):
 
 
 CHANGING = within(
-    "registry/removal_and_preference.py",
+    "registry/removal_and_overriding.py",
     "registry/table.py",
     "custom_derivatives/hooks.py",
     "primitives/method_table.py",

@@ -20,7 +20,6 @@ import chainrules_tape
 from chainrules_numpy.composites import mapping
 from chainrules_py import LinearMap, MutationError, TracerError, primitive, rrule, rule, scalar_rule
 from chainrules_py.composites import higher_order
-from chainrules_py.extend import find_rule
 from chainrules_tape import grad, linearize, vjp
 from tests.faults import made_here
 
@@ -180,18 +179,9 @@ def closure():
 @pytest.mark.parametrize("dumps", [pickle.dumps, cloudpickle.dumps])
 def test_what_no_module_has_says_what_to_do(dumps):
     f = closure()
-    for thing in (f, find_rule(f, (float,)), rrule(f, 2.0)[1], vjp(f, 2.0)[1], grad(f)):
+    for thing in (f, rrule(f, 2.0)[1], vjp(f, 2.0)[1], grad(f)):
         with pytest.raises(pickle.PicklingError, match=r"rule local.*at the top level of a module"):
             dumps(thing)
-
-
-def test_a_rule_in_a_function_for_a_function_that_has_a_name():
-    @rule(made_here.softplus, types=(complex,))
-    def softplus_rule(x):
-        return made_here.softplus(x), (LinearMap(lambda t: t, lambda t: t),)
-
-    with pytest.raises(pickle.PicklingError, match="rule softplus"):
-        pickle.dumps(find_rule(made_here.softplus, (complex,)))
 
 
 SLOPES = [2.0]

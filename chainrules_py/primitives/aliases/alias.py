@@ -11,16 +11,14 @@ from collections.abc import Callable, Mapping
 from types import NoneType
 from typing import Any
 
-from chainrules_py.errors import AmbiguousRuleError, RuleError, UnsupportedKeywordError
+from chainrules_py.errors import RuleError, UnsupportedKeywordError
 from chainrules_py.primitives.conversion_advice import Line, lost, remedy, told
-from chainrules_py.primitives.method_table import invalidate, where_defined
+from chainrules_py.primitives.method_table import invalidate
 from chainrules_py.primitives.plugins import (
     Layer,
     check_contract,
-    contested,
     layer_of,
     owner_of,
-    preferred,
 )
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import REQUIRED, parameters_of
@@ -165,15 +163,7 @@ class Alias:
         self.refuse = self.leftover.union(refuse)
 
     def _leftover(self, refuse: tuple[str, ...]) -> frozenset[str]:
-        operation = self.operation
-        if isinstance(operation, Primitive):
-            known = {
-                *operation.operands,
-                *operation.options,
-                *((operation.variadic,) if operation.variadic else ()),
-            }
-        else:
-            known = set(self.parameters.names)
+        known = {*self.parameters.names}
         lost = [
             native
             for native, name in self.names.items()
@@ -183,7 +173,7 @@ class Alias:
             shown = getattr(self.native, "__name__", self.native)
             raise RuleError(
                 f"alias of {shown}: its parameters {required} are not operands or options of "
-                f"{operation!r}, and are neither renamed, lowered nor refused"
+                f"{self.operation!r}, and are neither renamed, lowered nor refused"
             )
         # A keyword from a newer release of the library: it is refused on use, so that it is not
         # ignored, and so that the release does not disable all other functions.
@@ -349,60 +339,30 @@ UFUNC_KEYWORDS: dict[str, Any] = {
 
 aliases: dict[Any, Alias] = {}
 """The alias of each library function."""
-_rows: dict[Any, dict[Any, Alias]] = {}
-"""The rows of packages of rules, by function and owner, with the row that was there before."""
-
-
-def packages_about(native: Any) -> dict[str, Alias]:
-    """Return the row of each package of rules: its own, or the one that its rules are about."""
-    rows = _rows.get(native, {})
-    found = {
-        s.owner: row
-        for row in rows.values()
-        for s in getattr(row.operation, "stated", ((),))[0]  # composites have no rules
-    }
-    return {owner: row for owner, row in (found | rows).items() if isinstance(owner, str)}
-
-
-class Contested(Alias):
-    """Rows of several packages for one function; reading its operation raises."""
-
-    __slots__ = ()
-
-    def __init__(self, native: Any, module: str) -> None:
-        self.native, self.module = native, module
-
-    @property
-    def operation(self) -> Any:  # type: ignore[override]
-        """The operation: raises, as no package has precedence."""
-        places = {p: where_defined(r.operation) for p, r in packages_about(self.native).items()}
-        raise AmbiguousRuleError(contested(self.__name__, places))
 
 
 def _enter(row: Alias) -> None:
-    """Add a row by precedence: a user's first, then those of packages of rules."""
+    """Add a row by precedence: a user's first, then those of packages of rules.
+
+    Raises
+    ------
+    RuleError
+        If two packages of rules have a row, or one has and the other a rule for the operation.
+    """
     native, known = row.native, aliases.get(row.native)
     if known is None:
         aliases[native] = row
         return
     if layer_of(row.module) is Layer.THIRD_PARTY:
-        rows = _rows.setdefault(native, {})
-        if not isinstance(known, Contested):
-            rows.setdefault(owner_of(known.module), known)
-        rows[owner_of(row.module)] = row
+        stated = getattr(known.operation, "stated", ((),))[0]  # composites have no rules
+        for module in (known.module, *[s.source.module for s in stated]):
+            if layer_of(module) is Layer.THIRD_PARTY and owner_of(module) != owner_of(row.module):
+                raise RuleError(
+                    f"{row.__name__} has derivatives of two packages, {owner_of(module)} and "
+                    f"{owner_of(row.module)}; uninstall one"
+                )
     if layer_of(row.module) >= layer_of(known.module):
         aliases[native] = row
-        choose_rows(native)
-
-
-def choose_rows(native: Any = None) -> None:
-    """Select the row of the preferred package, for a function or for all."""
-    for f in tuple(_rows) if native is None else (native,):
-        rows = packages_about(f)
-        if len({*rows.values()}) > 1 and layer_of(aliases[f].module) is Layer.THIRD_PARTY:
-            wanted = preferred.get(f, preferred.get(None, ""))
-            aliases[f] = rows.get(wanted) or Contested(f, aliases[f].module)
-    invalidate()
 
 
 def alias(

@@ -56,13 +56,9 @@ class Request:
     home : callable or None
         ``home(y, xs)`` converts the result of a user's function to an array of an operand's
         library.
-    at_home : type or None
-        The common class of all operands; a result of this class needs no ``home``.
     """
 
-    __slots__ = (
-        "active", "at_home", "config", "home", "operands", "primal", "statement", "wanted",
-    )  # fmt: skip
+    __slots__ = ("active", "config", "home", "operands", "primal", "statement", "wanted")
 
     def __init__(
         self,
@@ -78,7 +74,6 @@ class Request:
         ours = statement.source.is_ours and not statement.primal.fixed
         seen = [type_info(cls).host is not None or is_structure_type(cls) for cls in operands]
         self.home = None if ours or not any(seen) else brought_home  # if another engine may see one
-        self.at_home = operands[0] if len({*operands}) == 1 else None
 
 
 @final

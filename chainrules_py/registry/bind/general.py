@@ -126,7 +126,7 @@ class GeneralRecipe(_Written, SharedRun):
         """Build a function that calls the rule, checks its result and handles integer operands."""
         stated, statement, n = self._function(request), request.statement, len(request.operands)
         tests = self._tests(request)
-        functions, home, at_home = functions_in(request), request.home, request.at_home
+        functions, home = functions_in(request), request.home
 
         def answer(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             given = stated(*xs, **options)
@@ -134,7 +134,7 @@ class GeneralRecipe(_Written, SharedRun):
             if type(maps) is not tuple or len(maps) != n or not _MAPS.issuperset(map(type, maps)):
                 given = _checked(statement, given, n)
             y = given[0]
-            if home is not None and type(y) is not at_home:
+            if home is not None:
                 y = home(y, xs)
                 given = y, given[1]
             if (type(y), getattr(y, "dtype", None)) not in known_results:
@@ -219,12 +219,11 @@ class GeneralRecipe(_Written, SharedRun):
 
         def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             y, maps = stated(xs, options)
-            of = space(y)
             kept = [
                 (m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ())
                 for m in [maps[i] for i in active]
             ]
-            return y, (known_space(y) if type(of) in ZEROS else of, *kept)
+            return y, (known_space(y), *kept)
 
         return annotate(make(0), request, batched=make(1) if self.batched else None), pull, save
 

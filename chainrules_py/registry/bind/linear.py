@@ -299,11 +299,10 @@ class BilinearRecipe(SharedRun):
             return [adjoint(y_bar, *xs, **options) for adjoint in adjoints]
 
         def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-            (a, b), spaces = xs, tuple(map(space, xs))
-            if not ZEROS.isdisjoint(map(type, spaces)):
-                spaces = known_space(a), known_space(b)  # raises for objects and texts
+            a, b = xs
+            of_a, of_b = known_space(a), known_space(b)  # raises for objects and texts
             y = primal(a, b, **options)
-            kept = (a if 1 in active else spaces[0], b if 0 in active else spaces[1])
+            kept = (a if 1 in active else of_a, b if 0 in active else of_b)
             return y, (options, space(y), *kept)
 
         return push, pull, save
@@ -389,18 +388,13 @@ def _joined(parts: tuple[Any, ...], request: Request) -> Any:
     return annotate(join(parts, -1), request, parts, batched=pull_many)
 
 
-def _dense(t: Any, x: Any) -> Any:
+def _dense(t: Any, of: Any) -> Any:
     """Return a tangent, dense if it is zero: a jointly linear operation needs all of them."""
     if not is_zero(t):
         return unthunk(t)
-    of = space(x)
     if type(of) is Space:
         return of.zeros()
-    if (kind := kind_of(x)) != "bool":
-        return refuse_numbers(x) if kind == "other" else t
-    # Next to numbers, as in where(condition, x, False), a boolean is a number; the operation
-    # promotes its zero.
-    return full_like(x, shape=x.shape, fill=0) if hasattr(x, "shape") else 0
+    return t
 
 
 def _arrayed(spaces: list[Any], tangents: tuple[Any, ...]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Removal of rules, permanently or within a block, and preferences between packages of rules."""
+"""Removal of rules, and their replacement within a block."""
 
 from __future__ import annotations
 
@@ -8,19 +8,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chainrules_py.errors import RuleError
-from chainrules_py.primitives.aliases.alias import choose_rows, packages_about
 from chainrules_py.primitives.method_table import checked_annotation
-from chainrules_py.primitives.plugins import (
-    RULES,
-    announced,
-    owner_of,
-    preferred,
-    see,
-)
+from chainrules_py.primitives.plugins import owner_of
 from chainrules_py.registry.constructors import Types, rule
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.statement_and_rule import Source, Statement
-from chainrules_py.registry.table import name_of, primal_of, remove, stated
+from chainrules_py.registry.table import name_of, remove
 
 _blocks = itertools.count(2)
 """The layers of blocks, each above all earlier ones; below them is ``override=True``."""
@@ -74,45 +67,6 @@ def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
         )
     remove(found)
     return found
-
-
-def settle(f: Callable[..., Any] | None = None, *, prefer: str) -> None:
-    """Select among packages of rules that state derivatives of a function for the same types.
-
-    Parameters
-    ----------
-    f : callable, optional
-        The function; by default all functions with rules of several packages.
-    prefer : str
-        The package whose rules are used, as the error names it. A user's rules take precedence
-        over those of any package.
-
-    Raises
-    ------
-    RuleError
-        If that is no package of rules, or has none for the function.
-
-    Examples
-    --------
-    >>> settle(print, prefer="anybody")
-    Traceback (most recent call last):
-    chainrules_py.errors.RuleError: no package 'anybody' has rules for print; those that have: none
-    """
-    see(f, ())
-    known = {module for _, module in announced(RULES)}
-    if f is not None:
-        known &= {*packages_about(f)} or {s.owner for s in rules_for(f)}
-    if prefer not in known:
-        raise RuleError(
-            f"no package {prefer!r} has rules{'' if f is None else f' for {name_of(f)}'}; "
-            f"those that have: {', '.join(sorted(known)) or 'none'}"
-        )
-    preferred[f] = prefer
-    choose_rows(f)
-    for primal in list(stated if f is None else filter(None, [primal_of(f)])):
-        if f is not None:
-            preferred[primal] = prefer
-        remove((), primal.stated[0])
 
 
 @contextlib.contextmanager
