@@ -29,9 +29,8 @@ from chainrules_py.rule_config import Always, Config, ForwardMode, ReverseMode
 from chainrules_py.tangents.primal_results import refuse_objects
 from chainrules_py.tangents.space import kind_of, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
-from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.user_tangent_checks import check_tangent_of, deliver, own
-from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent, is_zero
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.find_tracers import find_tracers
 from chainrules_py.values.pytree import flatten, map_leaves
@@ -103,7 +102,7 @@ class _Frule:
             return y, ZeroTangent() if _has_tangent(y) else NoTangent()
         given = tuple([t for t, w in zip(tangents, bound.wanted, strict=True) if w])
         y, y_dot = _told(bound.run, given, *operands, **options)
-        return y, own(deliver(unthunk(y_dot)), tuple(flatten((y, operands, given))[0]))
+        return y, own(deliver(y_dot), tuple(flatten((y, operands, given))[0]))
 
     def __repr__(self) -> str:
         return "<frule: y, y_dot = frule((x_dot, ...), f, x, ...)>"
@@ -346,16 +345,11 @@ def _nothing(x: Any) -> Any:
 
 
 def _leaving(bar: Any, x: Any, theirs: tuple[Any, ...]) -> Any:
-    cls = type(bar)
-    stated = type_info(cls).library.own
-    if stated is not None and cls is type(x) and bar.dtype is x.dtype:  # so x is no boolean
-        return stated(bar, theirs)
     if bar is None:
         return _nothing(x)
-    bar = deliver(unthunk(bar)) if isinstance(bar, AbstractTangent) else bar
-    if type(x) is bool or getattr(getattr(x, "dtype", None), "kind", "") == "b":
+    if kind_of(x) == "bool":
         return NoTangent()
-    return own(bar, theirs)
+    return own(deliver(bar), theirs)
 
 
 # ------------------------------------------------- the default engine, for calls that name none

@@ -7,7 +7,6 @@ annotations can be dispatched on; its import is slow, so it is deferred until it
 from __future__ import annotations
 
 import abc
-import builtins
 import functools
 import operator
 import types
@@ -244,32 +243,19 @@ def _unannotated(name: str, defaults: dict[str, Any]) -> Any:
 
 
 def _hints(function: Callable[..., Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the annotations of parameters; one that is text is evaluated in the module."""
     annotations = getattr(function, "__annotations__", {})
     hints = {name: annotations[name] for name in names if name in annotations}
-    # Nearly all are names of classes, and unions, which get_type_hints takes 30 us to look up.
-    scope = getattr(function, "__globals__", {})
+    scope = getattr(_unwrapped(function), "__globals__", {})
+    # get_type_hints takes 30 us, and needs the names in the annotation of the result as well.
     try:
-        return {n: _named(a, scope) if isinstance(a, str) else a for n, a in hints.items()}
-    except (AttributeError, KeyError, TypeError):
-        pass
-    try:
-        return typing.get_type_hints(function)
+        return {n: eval(a, scope) if isinstance(a, str) else a for n, a in hints.items()}  # noqa: S307
     except Exception as error:
         raise RuleError(
             f"the annotations of {getattr(function, '__qualname__', function)} "
             f"({where_defined(function)}) cannot be resolved: {error}; "
             f"write @rule(f, types=(A, B)) to give the types as objects"
         ) from error
-
-
-def _named(annotation: str, scope: dict[str, Any]) -> Any:
-    """Return a class, or a union of classes, by its name."""
-    found = []
-    for part in annotation.split("|"):
-        name, *attributes = part.strip().split(".")
-        first = scope[name] if name in scope else vars(builtins)[name]
-        found.append(functools.reduce(getattr, attributes, first))
-    return functools.reduce(operator.or_, found)
 
 
 _SIMPLE = (Numeric, object, Any)
@@ -311,12 +297,17 @@ def where_defined(thing: Any) -> str:
     """Return ``file:line`` of a function, or of the function in a wrapper or statement."""
     if (where := getattr(thing, "where", None)) is not None:
         return str(where)
-    while hasattr(thing, "__wrapped__"):
-        thing = thing.__wrapped__
+    thing = _unwrapped(thing)
     code = getattr(thing, "__code__", None)
     if code is None:
         return getattr(thing, "__module__", None) or "a place unknown"
     return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def _unwrapped(thing: Any) -> Any:
+    while hasattr(thing, "__wrapped__"):
+        thing = thing.__wrapped__
+    return thing
 
 
 def signature_text(signature: Iterable[Any]) -> str:

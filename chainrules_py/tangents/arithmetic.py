@@ -6,6 +6,7 @@ classes: strict arrays and ``array += ...`` raise, and the ``__add__`` of a user
 first.
 """
 
+import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -143,6 +144,20 @@ def scale(t: Any, c: Any) -> Any:
     >>> scale(Tangent[list](1.0, ZeroTangent()), 3)
     Tangent[list](3.0, ZeroTangent())
     """
+    return _multiple(operator.mul, t, c)
+
+
+def _divide(t: Any, c: Any) -> Any:
+    """Return ``t / c``: not ``t * (1 / c)``, which rounds twice."""
+    if isinstance(c, AbstractTangent):
+        raise TypeError(
+            f"cannot divide {describe(t)} by {describe(c)}: a tangent is never a divisor"
+        )
+    return _multiple(operator.truediv, t, c)
+
+
+def _multiple(by: Callable[[Any, Any], Any], t: Any, c: Any) -> Any:
+    """Return a tangent multiplied or divided by a number, entry by entry for a structure."""
     _check_plain(t)
     _check_plain(c)
     if zeros := [x for x in (t, c) if isinstance(x, AbstractZero)]:
@@ -150,33 +165,17 @@ def scale(t: Any, c: Any) -> Any:
     if (unknown := missing((t, c))) is not None:
         return unknown
     if isinstance(t, Thunk) or isinstance(c, Thunk):
-        return scale(unthunk(t), unthunk(c))
+        return _multiple(by, unthunk(t), unthunk(c))
     if isinstance(c, AbstractTangent) and not isinstance(t, Summand):
         t, c = c, t
+    if isinstance(t, Summand) and by is operator.truediv:
+        return t.times(1 / c)
     if isinstance(t, Summand):
         return t.times(c)
     if not isinstance(t, Tangent):
-        return t * c
+        return by(t, c)
     _check_factor(t, c)
-    return map_fields(lambda entry: _each(lambda x: scale(x, c), entry), t)
-
-
-def _divide(t: Any, c: Any) -> Any:
-    """Return ``t / c``: not ``t * (1 / c)``, which rounds twice."""
-    t = unthunk(t)
-    if isinstance(c, AbstractTangent):
-        raise TypeError(
-            f"cannot divide {describe(t)} by {describe(c)}: a tangent is never a divisor"
-        )
-    _check_plain(c)
-    if isinstance(t, (AbstractZero, NotImplementedTangent)):
-        return t
-    if isinstance(t, Summand):
-        return t.times(1 / c)
-    if not isinstance(t, Tangent):
-        return t / c
-    _check_factor(t, c)
-    return map_fields(lambda entry: _each(lambda x: _divide(x, c), entry), t)
+    return map_fields(lambda entry: _each(lambda x: _multiple(by, x, c), entry), t)
 
 
 def move(primal: Any, t: Any) -> Any:

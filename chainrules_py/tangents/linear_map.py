@@ -35,10 +35,8 @@ class LinearMap:
     Examples
     --------
     >>> triple = LinearMap(lambda x_dot, c: c * x_dot, lambda y_bar, c: c * y_bar, 3.0)
-    >>> triple(2.0), triple.adjoint(1.0)
+    >>> triple.push(2.0, *triple.saved), triple.pull(1.0, *triple.saved)
     (6.0, 3.0)
-    >>> (triple @ triple)(1.0)
-    9.0
     """
 
     # A frozen dataclass would take four times as long to build, in every call of a rule.
@@ -53,23 +51,6 @@ class LinearMap:
     ) -> None:
         self.push, self.pull = push, pull
         self.saved, self.pull_into = saved, pull_into
-
-    def __call__(self, x_dot: Any) -> Any:
-        """Push one tangent forward."""
-        if self.push is None:
-            raise TypeError(f"{self!r} has no push; write one, or ask for reverse mode")
-        return self.push(x_dot, *self.saved)
-
-    @property
-    def adjoint(self) -> LinearMap:
-        """The map with its halves exchanged."""
-        return LinearMap(self.pull, self.push, *self.saved)
-
-    def __matmul__(self, first: LinearMap) -> LinearMap:
-        """Compose two maps: first ``first``, then this one."""
-        return LinearMap(
-            lambda x_dot: self(first(x_dot)), lambda y_bar: first.adjoint(self.adjoint(y_bar))
-        )
 
     def __repr__(self) -> str:
         halves = [
@@ -109,4 +90,4 @@ def _same(tangent: Any) -> Any:
 
 
 identity = LinearMap(_same, _same)
-"""The identity map: ``identity(x_dot)`` returns the tangent x_dot, its pull the cotangent."""
+"""The identity map, whose push returns the tangent, and whose pull the cotangent."""

@@ -6,7 +6,6 @@ Shape, dtype, realness, device and structure are adjusted here, so that rules ne
 from __future__ import annotations
 
 import contextlib
-import functools
 import math
 from typing import Any, NoReturn, final
 
@@ -159,20 +158,16 @@ def default_dtype(xp: Any, kind: str = "real") -> Any:
     It is float64 or complex128; a library whose ``dtypes`` does not list it, as JAX's may not, uses
     its default dtype.
     """
-    widest, asked = _widest(xp, kind), getattr(xp, "__array_namespace_info__", None)
+    name = _widest(kind)
+    widest, asked = getattr(xp, name, None), getattr(xp, "__array_namespace_info__", None)
     if widest is None or asked is None:
         return widest
     info, floating = asked(), "complex floating" if kind == "complex" else "real floating"
-    return widest if _name(kind) in info.dtypes(kind=floating) else info.default_dtypes()[floating]
+    return widest if name in info.dtypes(kind=floating) else info.default_dtypes()[floating]
 
 
-def _name(kind: str) -> str:
+def _widest(kind: str) -> str:
     return "complex128" if kind == "complex" else "float64"
-
-
-@functools.cache
-def _widest(xp: Any, kind: str) -> Any:
-    return getattr(xp, _name(kind), None)
 
 
 def _zeros(space: Space, shape: tuple[int, ...]) -> Any:
@@ -301,7 +296,7 @@ def widened(t: Any) -> Any:
     """
     if getattr(t, "dtype", None) is None:
         return t
-    wide = _widest(type_info(type(t)).namespace, kind_of(t))
+    wide = getattr(type_info(type(t)).namespace, _widest(kind_of(t)), None)
     return t if wide is None or t.dtype == wide else astype(t, dtype=wide)
 
 

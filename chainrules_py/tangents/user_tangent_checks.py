@@ -139,11 +139,6 @@ def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = 
         If the shapes differ, or the tangent is complex and the space real, or the converted tangent
         is narrower than the space, or neither library accepts arrays of the other.
     """
-    cls: type = type(t)
-    if cls is of.like and of.kind != "int":
-        fits = of.dtype is None or (t.dtype is of.dtype and t.shape == of.shape)
-        if fits and (of.device is None or t.device == of.device):
-            return t
     t = joining[1](t) if joining[0] else t
     if kind_of(t) == "other" or isinstance(t, type):
         raise ProjectionError(

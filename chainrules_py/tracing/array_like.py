@@ -122,9 +122,12 @@ class ArrayLike(PythonProtocols):
 
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
         """Return the elements at an index, whose lists are passed as arrays."""
-        if arrays:
-            return index(self, pattern.join(read_for(self, arrays)))
-        return self.__trace__(read, (self,), {"index": pattern})
+        homes = (None, type_info(type(self)).home)
+        for x in arrays:
+            info = type_info(type(x))
+            if info.memory is None or info.home not in homes:
+                return index(self, pattern.join(read_for(self, arrays)))
+        return self.__trace__(read, (self, *arrays), {"index": pattern})
 
     # -- writing in place, for engines that allow it
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, ClassVar, TypeAlias, final
 
-from chainrules_py.ops.engine_operations import converting, read
+from chainrules_py.ops.engine_operations import converting
 from chainrules_py.primitives.method_table import Cache
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Bound, bind
@@ -469,22 +469,6 @@ class SettledCalls(ArrayLike):
         """Return the step of a call whose tracers are all of this engine, or None."""
         step = super().__step__(primitive, primal, classes)
         return with_roots(primitive, primal, classes, step)
-
-    def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
-        """Return the elements at an index, whose arrays are passed separately."""
-        tracing, cls = self.tracing, type(self)
-        # Without arrays, the key is not a tuple: such calls are very frequent.
-        key: Any = (read, *map(type, arrays), cls) if arrays else cls
-        try:
-            record = tracing.cache.table[key]
-        except KeyError:
-            others = [type(a) for a in arrays]
-            homes = (None, type_info(cls).home)
-            if not all([type_info(c).memory and type_info(c).home in homes for c in others]):
-                return super()._read(pattern, arrays)
-            table = tracing.cache.open()
-            record = table[key] = cls.recorder(read, None, (cls, *others))
-        return record(self, *arrays, index=pattern)
 
     @classmethod
     def recorder(

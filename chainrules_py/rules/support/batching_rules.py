@@ -40,8 +40,6 @@ def along_axes(operands, options):
     For a 0-d array, whose only axis here is that of directions, a reduction is over no axis.
     """
     axis, number = options["axis"], "keepdims" in options and operands[0].ndim == 1
-    if number and axis not in (None, 0, -1, ()):
-        return None  # which is an error
     if axis is None or number:
         axes = tuple(range(1, operands[0].ndim))
     else:
@@ -69,8 +67,6 @@ def joined(operands, options):
 
 def squeezed(operands, options):
     """Renumber ``axis``; None is all axes of length one, and a 0-d array has none."""
-    if operands[0].ndim == 1 and options["axis"] not in (None, 0, -1, ()):
-        return None  # which is an error
     if options["axis"] is None or operands[0].ndim == 1:
         shape = operands[0].shape
         ones = tuple(i for i in range(1, len(shape)) if shape[i] == 1)
