@@ -37,7 +37,9 @@ _HOMES: dict[str, str] = {
         " set_class stood_for"
     ),
     "chainrules_py.values.caches": "forgets",
-    "chainrules_py.values.caller_frames": "caller is_library place_of_call warn_program",
+    "chainrules_py.values.caller_frames": (
+        "caller is_library place_of_call root_module warn_program"
+    ),
     "chainrules_py.values.library": "Library Memory",
     "chainrules_py.values.pickling_by_name": "Made by_name made made_again",
     "chainrules_py.values.locks_and_modes": "Lock Mode at_once in_own_context",

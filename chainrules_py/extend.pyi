@@ -360,6 +360,7 @@ from chainrules_py.values.caller_frames import (
     caller,
     is_library,
     place_of_call,
+    root_module,
     warn_program,
 )
 from chainrules_py.values.dispatch_types import (
@@ -730,6 +731,7 @@ __all__ = [
     "remedies",
     "remedy",
     "remove",
+    "root_module",
     "roots_standard",
     "row",
     "rules_in",

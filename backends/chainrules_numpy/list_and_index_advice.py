@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import copy
 import linecache
 import re
@@ -25,6 +24,7 @@ from chainrules_py.extend import (
     advisers,
     find_tracers,
     remedies,
+    root_module,
     untraced,
 )
 
@@ -68,7 +68,7 @@ def _in_python(line: Line) -> str | None:
     call = line.node
     if not isinstance(call, ast.Call):
         return None
-    engine = bool(line.library) and _root(line.library[0]).startswith("chainrules_")
+    engine = bool(line.library) and root_module(line.library[0]).startswith("chainrules_")
     for node in (call.func, *call.args, *getattr(call.func, "args", ())):
         text, function = ast.unparse(node), line.value_of(node)
         for mark, inner in (("cache_info", "__wrapped__"), ("py_func", "py_func")):
@@ -145,7 +145,11 @@ def stacked_list(node: ast.expr) -> ast.expr:
 
 
 def _zero(line: Line) -> str:
-    return f"np.zeros_like({_like(line)}, shape=())"
+    """Return a traced zero, which makes an array of what it is added to traced."""
+    name = _like(line)
+    x = untraced(line.resolved(ast.Name(name)))
+    whole = isinstance(x, int) or getattr(getattr(x, "dtype", None), "kind", "f") in "iu"
+    return f"np.zeros_like({name}, {'float, ' * whole}shape=())"
 
 
 # -------------------------------------------------------------------------------------- buffers
@@ -164,15 +168,14 @@ def _output(line: Line) -> str | None:
         return "leave the output off, and write b[...] = y for each of its arrays b and results y"
     if out is None:
         return None
-    named = is_name(out)
-    if named and not any(line.traced(out)) and _made(line, out) is None:
-        return of_buffer(line, out)
     without, text = line.without("out"), line.texts[0].partition("\n")[0]
+    if without is None or not is_name(out):
+        return without and f"use {without}"
+    if not any(line.traced(out)):
+        return f"write {without} for it, and {of_buffer(line, out)}"
     alone = linecache.getline(*line.place).lstrip().startswith(text) and not line.texts[1].strip()
-    if without is not None and named and not alone:
-        of = ast.unparse(line.node)
-        return f"write {without} before this line, and {ast.unparse(out)} for {of}"
-    return None if without is None else f"use {without}"
+    before = f" before this line, and {ast.unparse(out)} for {ast.unparse(line.node)}"
+    return f"use {without}" if alone else f"write {without}{before}"
 
 
 def _buffer(line: Line) -> str | None:
@@ -226,12 +229,8 @@ def of_buffer(line: Line, target: ast.expr) -> str:
         return (
             f"use {constant}, which is a constant, or make {name} of floats: it is of {own.dtype}"
         )
-    if getattr(line.frame.f_locals.get(_like(line)), "engine", "") == "series":
+    if getattr(line.resolved(ast.Name(_like(line))), "engine", "") == "series":
         return f"make it of its parts at once, {name} = np.stack([...]), or np.concatenate([...])"
-    if (made := _made(line, target)) is not None:
-        known = issubclass(type(line.frame.f_locals.get("x")), Tracer) or _like(line) != "x"
-        rest = ", which holds traced values" if known else " of what is traced, x"
-        return f"make it as {name} = {made}{rest}"
     zero = _zero(line)
     if (write := _in_sparse(line, target, zero)) is not None:
         return write
@@ -262,40 +261,11 @@ def _in_sparse(line: Line, target: Any, zero: str) -> str | None:
     )
 
 
-def _made(line: Line, target: ast.expr) -> str | None:
-    """Return the traced form of the line of this function that makes an array, or None."""
-    file, last = line.place
-    name = ast.unparse(target)
-    for at in range(last, line.frame.f_code.co_firstlineno - 1, -1):
-        with contextlib.suppress(SyntaxError):
-            for statement in ast.parse(linecache.getline(file, at).strip()).body:
-                if name in map(ast.unparse, getattr(statement, "targets", ())):
-                    return _in_zeros(line, getattr(statement, "value", None))
-    return None
-
-
-def _in_zeros(line: Line, made: Any) -> str | None:
-    """Return ``np.zeros_like`` of a traced array for ``np.zeros``, and alike, or None."""
-    name = ast.unparse(made.func) if isinstance(made, ast.Call) else ""
-    found = re.fullmatch(r"(?:np|numpy)\.(zeros|ones|empty)(_like)?", name)
-    if found is None:
-        return None
-    options = dict(zip(("shape", "dtype", "order"), map(ast.unparse, made.args), strict=False))
-    options |= {str(each.arg): ast.unparse(each.value) for each in made.keywords}
-    if found[2]:
-        options["shape"] = f"np.shape({options['shape']})"
-    x = untraced(line.frame.f_locals.get(_like(line), 0.0))
-    if getattr(x, "itemsize", 8) < 8 or np.asarray(x).dtype.kind in "biu":
-        options.setdefault("dtype", "float")
-    rest = ", ".join([f"{key}={value}" for key, value in options.items() if key != "like"])
-    return f"np.{found[1].replace('empty', 'zeros')}_like({_like(line)}, {rest})"
-
-
 def _like(line: Line) -> str:
     """Return the name of a traced array: of an argument, or of one on the line, or ``x``."""
-    code, seen = line.frame.f_code, line.frame.f_locals
+    code = line.frame.f_code
     given = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *code.co_freevars)
-    known = [name for name in given if issubclass(type(seen.get(name)), Tracer)]
+    known = [name for name in given if issubclass(type(line.resolved(ast.Name(name))), Tracer)]
     return next(iter(known), next(line.traced(line.stored), "x"))
 
 
@@ -327,7 +297,7 @@ def _black_box(line: Line) -> str | None:
         module = str(getattr(line.value_of(called.value), "__name__", module))  # e.g. of torch.sin
     root = module.partition(".")[0]
     if root in sys.stdlib_module_names and line.library:  # it is called by Python, or unknown
-        root, function = _root(line.library[0]), None
+        root, function = root_module(line.library[0]), None
     if root.startswith("chainrules_") and _foreign(line):  # a function is given to an engine
         return _installed(line) or _operation(line)
     if root == "numpy" or root.startswith("chainrules_") or root in sys.stdlib_module_names:
@@ -345,23 +315,23 @@ def _black_box(line: Line) -> str | None:
     return alike(line) or advised(line.function, line) or general
 
 
-def _root(frame: Any) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
-
-
 def _foreign(line: Line) -> list[Any]:
     """List the frames of packages without support here, outermost first."""
     known = {"dask", "numpy", "scipy", *_ARRAYS, *_ENGINES, *_LABELS, *sys.stdlib_module_names}
-    return [f for f in line.inner if not (_root(f) in known or _root(f).startswith("chainrules_"))]
+    return [
+        f
+        for f in line.inner
+        if not (root_module(f) in known or root_module(f).startswith("chainrules_"))
+    ]
 
 
 def _installed(line: Line) -> str | None:
     """Return the advice for a package that calls a function of SciPy that has a rule, or None."""
     packages, scipys = _foreign(line), copy.copy(line)
-    scipys.node, scipys.library = None, [f for f in line.inner if _root(f) == "scipy"]
+    scipys.node, scipys.library = None, [f for f in line.inner if root_module(f) == "scipy"]
     if not (packages and scipys.library and "chainrules_scipy" in (advised_at(scipys) or "")):
         return None
-    before = f"before 'import {_root(packages[0])}'"
+    before = f"before 'import {root_module(packages[0])}'"
     return f"call chainrules_scipy.install() {before}, after 'import chainrules_scipy'"
 
 
@@ -421,7 +391,7 @@ def _is_stated(error: BaseException) -> bool:
     """Return whether Python code of a package raised an error itself, for a reason of its own."""
     (*_, last) = walk_tb(error.__traceback__)
     raised = re.search(r"(^|:)\s*raise\b", linecache.getline(last[0].f_code.co_filename, last[1]))
-    own = _root(last[0])
+    own = root_module(last[0])
     return bool(raised) and not (own == "numpy" or own.startswith("chainrules_"))
 
 

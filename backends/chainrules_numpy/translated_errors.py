@@ -13,10 +13,10 @@ from chainrules_numpy.list_and_index_advice import alike, in_flat
 from chainrules_py import TracerError
 from chainrules_py.extend import (
     Line,
-    describe,
     filled,
     find_tracers,
     refusers,
+    root_module,
     told,
     untraced,
 )
@@ -49,30 +49,33 @@ def refuse(error: BaseException) -> None:
         _refuse_attribute(error)
     if not isinstance(error, (TypeError, struct.error)) or isinstance(error, TracerError):
         return
-    _refuse_mean(error)
-    _refuse_series(error)
-    x = _taken(error)
-    if x is not None and "__init__() missing" in str(error):
+    line, said = Line.of(error), str(error).partition("\n")[0]
+    _refuse_mean(error, line)
+    if re.search(_SERIES, said):
+        fact = f"a series of traced coefficients takes no operand that is wider ({said})"
+        write = "write c.astype(float) for coefficients c of less than 64 bits"
+        raise TracerError(told(fact, line, write)) from error
+    if line is None or not any(line.traced()):
+        return
+    if own := re.match(r"(\w+)\.__init__\(\) missing", said):
         raise TracerError(
-            f"type(x) is a class of the engine's where x is being differentiated, and makes no "
-            f"numbers ({error}); write x.dtype.type(2.0), or np.asarray(2.0, x.dtype), for one as "
+            f"type(x) is {own[1]}, a class of the engine's, where x is being differentiated, and "
+            f"makes no numbers; write x.dtype.type(2.0), or np.asarray(2.0, x.dtype), for one as "
             f"wide as x"
         ) from error
-    # A number has no length, traced or not; elements of an array of objects lack methods.
-    if x is not None and not re.search(r"len\(\)|no callable", str(error)):
-        line, said = Line.of(error), str(error).partition("\n")[0]
-        shown = (line and line.picture) or "a traced value"
+    if _is_refused(error, said):
+        shown = line.picture or "a traced value"
         fact = f"{shown} was given to what takes plain values ({said})"
-        if line is not None and line.called is not None:
+        if line.called is not None:
             fact = f"{shown} was given to {line.called}, which takes plain values"
         made = next((made for part, made in _MADE.items() if part in said), "ignore_derivatives")
         if made.startswith("bytes"):
             fact = f"{shown} cannot be a dict key or set member, as no array can"
-        write = "ignore_derivatives(x)" if line is None else line.with_constant(made)
-        if line and line.node and "JSON" in said and type(line.resolved_operand) in (dict, list):
+        write = line.with_constant(made)
+        if line.node and "JSON" in said and type(line.resolved_operand) in (dict, list):
             constant = "default=lambda v: ignore_derivatives(v).tolist()"
             write = f"{ast.unparse(line.node)[:-1]}, {constant})"
-        write = (line and alike(line)) or f"use {write}, which is a constant"
+        write = alike(line) or f"use {write}, which is a constant"
         raise TracerError(told(fact, line, write)) from error
 
 
@@ -124,14 +127,12 @@ def _refuse_attribute(error: AttributeError) -> None:
 
 
 def _refuse_said(error: Exception) -> None:
-    line = next((line for said, line in _SAID.items() if str(error).startswith(said)), None)
-    if line and (held := _held(error)):
-        raise TracerError(
-            f"a traced {describe(held[0].__payload__)} is written: {line} ({error})"
-        ) from error
     at = Line.of(error)
-    if str(error).startswith("object __array__ method not producing") and _held(error):
-        fact = "an argument has an __array__ that returns a traced value, which NumPy does not take"
+    said = next((line for said, line in _SAID.items() if str(error).startswith(said)), None)
+    if said and at is not None and any(at.traced()):
+        raise TracerError(told(f"a traced array is written ({error})", at, said)) from error
+    if str(error).startswith("object __array__ method not producing"):
+        fact = "an argument has an __array__ that returns no plain array, such as a traced one"
         raise TracerError(told(fact, at, "write a.__array__() for this argument a")) from error
     masked = re.match("reduction operation '(add|multiply)' does not have", str(error))
     if at is not None and (write := JOINED if masked else in_flat(at)) is not None:
@@ -143,13 +144,12 @@ def _refuse_said(error: Exception) -> None:
         raise TracerError(told(fact, at, write)) from error
 
 
-def _refuse_mean(error: BaseException) -> None:
+def _refuse_mean(error: BaseException, line: Line | None) -> None:
     """Raise for a traced mean that `var` or `std` of a plain number would compute in."""
     names = [frame.f_code.co_name for frame in _frames(error)]
     if "must be of ArrayType" in str(error) and "_var" in names:
         from chainrules_numpy.plain_number_advice import of_plain  # loads np.polynomial
 
-        line = Line.of(error)
         usual = "write np.var(a, mean=m) for a.var(mean=m), and np.std for the method std"
         fact = "a method of a plain array does not take a traced mean"
         raise TracerError(told(fact, line, (line and of_plain(line)) or usual)) from error
@@ -157,18 +157,6 @@ def _refuse_mean(error: BaseException) -> None:
 
 _SERIES = "'(Chebyshev|Hermite|HermiteE|Laguerre|Legendre|Polynomial)'"
 """Classes of NumPy whose operators turn any error into a missing operator."""
-
-
-def _refuse_series(error: BaseException) -> None:
-    """Raise for an operator of a class of np.polynomial, of coefficients of less than 64 bits."""
-    is_series = re.search(_SERIES, str(error))
-    every = [describe(x.__payload__) for x in _held(error)] if is_series else []
-    shown = next((x for x in every if x.startswith(("complex64", "float16", "float32"))), None)
-    if shown is not None:
-        fact = f"a series of {shown} meets a number of 64 bits, and is then computed in 64"
-        dtype = "complex" if shown.startswith("complex") else "float"
-        write = f"write c.astype({dtype}) for coefficients c of the series"
-        raise TracerError(told(fact, Line.of(error), write)) from error
 
 
 def _refuse_in_c(error: BaseException) -> None:
@@ -192,28 +180,16 @@ def _frames(error: BaseException) -> list[Any]:
     return [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
 
 
-def _held(error: BaseException) -> list[Any]:
-    """List the tracers among the local variables of the innermost frame that has any."""
-    frames = reversed(_frames(error))  # a frame whose locals are read keeps them alive in a cycle
-    return next(filter(None, (find_tracers(tuple(at.f_locals.values())) for at in frames)), [])
-
-
-def _taken(error: BaseException) -> Any:
-    """Return the tracer that an error is about, or None."""
-    frames = _frames(error)
-    if not frames:
-        return None
-    module = str(frames[-1].f_globals.get("__name__", "")).partition(".")[0]
-    # A program's own errors may name a tracer; usual messages, as of missing operators, do not
-    # count.
-    usual = str(error).startswith(("unsupported operand", "'"))
-    for x in find_tracers(tuple(frames[-1].f_locals.values())):
-        named = f"{type(x).__name__.partition('[')[0]}[" in str(error) and not usual
-        made = any([f"{cls.__name__}.__init__() missing" in str(error) for cls in type(x).__mro__])
-        named = named or made
-        if module in _STANDARD or named or type(error) is struct.error:
-            return x
-    return None
+def _is_refused(error: BaseException, said: str) -> bool:
+    """Return whether Python or its standard library refuses a traced value, by what it says."""
+    # A number has no length, traced or not; elements of an array of objects lack methods.
+    if re.search(r"len\(\)|no callable", said):
+        return False
+    if type(error) is struct.error or root_module(_frames(error)[-1]) in _STANDARD:
+        return True
+    # The class of a tracer, but not in usual messages, as of missing operators.
+    usual = said.startswith(("unsupported operand", "'"))
+    return not usual and re.search(r"\b[A-Z]\w*\[\w+\]", said) is not None
 
 
 refusers.append(refuse)

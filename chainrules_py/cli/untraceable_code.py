@@ -354,7 +354,12 @@ def _out(line: ReadLine, path: str) -> str | None:
             return ""  # there is no line before it
     # An array that the caller passed has to be written to, which a new one of its name is not.
     passed = {x.arg for x in ast.walk(around) if isinstance(x, ast.arg)}
-    return "" if isinstance(out, ast.Tuple) or passed & line.plain else line.advice
+    if isinstance(out, ast.Tuple) or passed & line.plain:
+        return ""
+    without = line.without("out")
+    if without is None or not isinstance(line.program.parents.get(line.node), ast.Expr):
+        return line.advice
+    return f"use {without.replace('[...]', '', 1)}"
 
 
 _INSIDE = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -39,6 +39,7 @@ gives: dict[Any, type] = {}
 notes: dict[int, Any] = {}
 """The differentiations of functions that are under way, by their level, in all threads."""
 _LONGEST = 72  # characters of an expression that a message shows
+_NAMED = ast.Name, ast.Attribute, ast.Subscript
 _CONSTANT = ("ignore_derivatives", "len", "shape", "ndim", "size", "itemsize", "nbytes")
 _STORED = r"\s*(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)(.*)"
 
@@ -236,9 +237,7 @@ class Line:
         """The expression of the traced argument, or ``x``."""
         args = self._operands
         args = [arg for arg in args if any(self.traced(arg))] or args * (not any(self.traced()))
-        if args and isinstance(
-            args[0], (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp)
-        ):
+        if args and isinstance(args[0], (*_NAMED, ast.Call, ast.BinOp, ast.UnaryOp)):
             found = ast.unparse(args[0])
             return found if len(found) <= _LONGEST // 2 else "x"
         return next(self.traced(), "x")
@@ -338,13 +337,9 @@ class Line:
             of_truth = "False" * bool({"d->?", "dd->?"} & {*getattr(f, "types", ())})
             call = _parsed(f"np.where({where}, {ast.unparse(call)}, {out or of_truth or '0.0'})")
         text = (cast if option == "dtype" else "{}").format(ast.unparse(call), self.option("dtype"))
-        # A traced array is written into, as others may see it; a plain one cannot hold the result.
-        return (
-            f"{out}{'[...]' * (str(out) in self.traced(_parsed(out or '')))} = {text}"
-            if "out" in names
-            and isinstance(_parsed(out or ""), (ast.Name, ast.Attribute, ast.Subscript))
-            else text
-        )
+        if "out" in names and isinstance(_parsed(out or ""), _NAMED):
+            return f"{out}[...] = {text}"  # others may see the array
+        return text
 
     def owner(self, name: str = "") -> str | None:
         """Return the expression whose member of this name is read or called, or None.
@@ -483,15 +478,15 @@ def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, 
             write = advised_at(line) or (None if known else remedy(line, error, last=True))
         if write is not None:
             return line, write
-    frames = [trace.tb_frame for trace in tracebacks_of(error)]
-    held = held or (line is not None and any(line.traced()))
-    for frame in filter(is_of_library, frames):
-        held = held or bool(find_tracers(tuple(frame.f_locals.values())))  # without a source
-        if held and (write := advised_at(found := Line(frame))):
-            return found, write
     # The program may have given a library's function itself to an engine.
+    if not (held or line is None or any(line.traced())):
+        return None
+    frames = [trace.tb_frame for trace in tracebacks_of(error)]
+    for frame in filter(is_of_library, frames):
+        if write := advised_at(found := Line(frame)):
+            return found, write
     outer = Line(frames[-1])
-    write = remedy(outer, error, last=True) if held and line is None else None
+    write = remedy(outer, error, last=True) if line is None else None
     outer.node = None  # its call is not the one that takes plain values
     return None if write is None else (outer, write)
 
@@ -576,7 +571,7 @@ def filled(write: str, *arguments: str, **named: str) -> str:
 
 # The f-strings of a program have braces of their own.
 _FIELD = r"\bf(?:'[^']*'|\"[^\"]*\")|([-+*/@] ?)?\{(\w+)\}(?=( [-+*/@<]|[.\[])?)"
-_CLOSED = ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Call
+_CLOSED = *_NAMED, ast.Constant, ast.Call
 
 
 def _found_at(line: Line, roots: set[str]) -> str | None:

@@ -115,19 +115,19 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "buffer of an object": (
         (
-            "class Model:\n    def loss(self, y):\n        self.b = np.zeros(2)\n        «pass»\n"
+            "class Model:\n    def loss(self, y):\n        self.b = np.zeros(2)«»\n"
             "        self.b[0] = y[0]\n        return self.b.sum()\ngrad(Model().loss)(x)"
         ),
-        "program.py:21: self.b[0] = y[0]",
-        "self.b = np.zeros_like(y, shape=2)",
+        "program.py:20: self.b[0] = y[0]",
+        PART.format("self.b").replace("x", "y", 1),
     ),
     "buffer, where the value has another name": (
         (
-            "def g(start):\n    z = [start[0] ** 2]\n    b = np.zeros(2)\n    «pass»\n"
+            "def g(start):\n    z = [start[0] ** 2]\n    b = np.zeros(2)«»\n"
             "    b[0] = z[0]\n    return b.sum()\ngrad(g)(x)"
         ),
-        "program.py:21: b[0] = z[0]",
-        "b = np.zeros_like(start, shape=2)",
+        "program.py:20: b[0] = z[0]",
+        PART.format("b").replace("x", "start", 1),
     ),
     "buffer of whole numbers": (
         (
@@ -778,12 +778,12 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "rows of an attribute": (
         (
-            "class R:\n    def run(self, x):\n        «self.s = np.zeros((3, 2))»\n"
+            "class R:\n    def run(self, x):\n        self.s = np.zeros((3, 2))«»\n"
             "        for t in range(1, 3):\n            self.s[t] = np.tanh(self.s[t - 1] + x)\n"
             "        return np.sum(self.s)\ng = lambda x: R().run(x)\ngrad(g)(x)"
         ),
-        "program.py:21: self.s[t] = np.tanh(self.s[t - 1] + x)\n  make it as self.s = ",
-        "self.s = np.zeros_like(x, shape=(3, 2))",
+        "program.py:21: self.s[t] = np.tanh(self.s[t - 1] + x)",
+        PART.format("self.s"),
     ),
     "elements of an array in a dict": (
         (
@@ -811,27 +811,27 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "a buffer beside an array of objects": (
         (
-            "def fill(h):\n    «A = np.zeros((3, 3))»\n    A[0, 0] = h[0] ** 2\n    return A\n"
+            "def fill(h):\n    A = np.zeros((3, 3))«»\n    A[0, 0] = h[0] ** 2\n    return A\n"
             "g = lambda x: np.sum(np.exp(fill(np.diff([0, x[0], x[1]]))))\ngrad(g)(x)"
         ),
-        "program.py:19: A[0, 0] = h[0] ** 2\n  make it as A = ",
-        "np.zeros_like(x, shape=(3, 3)) of what is traced, x",
+        "program.py:19: A[0, 0] = h[0] ** 2",
+        PART.format("A"),
     ),
     "a block of a buffer, of objects": (
         (
-            "def g(x):\n    y = np.asarray([x])\n    U = «np.zeros((2, 4))»\n    U[:1, 2:] = y\n"
+            "def g(x):\n    y = np.asarray([x])\n    U = np.zeros((2, 4))«»\n    U[:1, 2:] = y\n"
             "    return np.sum(U**3)\ngrad(g)(x)"
         ),
-        "program.py:20: U[:1, 2:] = y\n  make it as U = ",
-        "np.zeros_like(x, shape=(2, 4))",
+        "program.py:20: U[:1, 2:] = y",
+        PART.format("U"),
     ),
     "a place in a row of a buffer": (
         (
-            "def g(x):\n    «u = np.zeros((2, 3))»\n    for i in range(2):\n"
+            "def g(x):\n    u = np.zeros((2, 3))«»\n    for i in range(2):\n"
             "        u[i][i] = x[i] ** 2\n    return np.sum(u)\ngrad(g)(x)"
         ),
-        "program.py:20: u[i][i] = x[i] ** 2\n  make it as u = ",
-        "u = np.zeros_like(x, shape=(2, 3))",
+        "program.py:20: u[i][i] = x[i] ** 2",
+        PART.format("u"),
     ),
     "a buffer of the function around": (
         (
@@ -860,11 +860,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "elements of a buffer that are assigned together": (
         (
-            "def g(x):\n    y = «np.zeros(3)»\n    y[0], y[1] = x[0], x[1] ** 2\n"
+            "def g(x):\n    y = np.zeros(3)«»\n    y[0], y[1] = x[0], x[1] ** 2\n"
             "    return np.sum(y)\ngrad(g)(x)"
         ),
         "program.py:19: y[0]",
-        "np.zeros_like(x, shape=3)",
+        PART.format("y"),
     ),
     "an array that is sorted in place": (
         (
@@ -971,7 +971,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "all elements in order": (
         "def g(x):\n    b = np.ones(2)\n    «b.flat = x»\n    return np.sum(b**2)\ngrad(g)(x)",
         "program.py:19: b.flat = x",
-        "write b.ravel()[...] = x, and make it as b = np.ones_like(x, shape=2), which holds traced",
+        f"write b.ravel()[...] = x, and {PART.format('b')}",
     ),
     "elements in order of what is traced": (
         (
@@ -1130,12 +1130,18 @@ MENDED = {
             "an array in a dict, by another name",
             "an array in a dict of a module",
             "a buffer of the function around",
+            "rows of an attribute",
+            "a block of a buffer, of objects",
+            "a place in a row of a buffer",
+            "elements of a buffer that are assigned together",
         ),
         " + np.zeros_like(x, shape=())",
     ),
     "copied into what has no name": "np.zeros(2) + np.zeros_like(x, shape=())",
     "an np.matrix as a buffer": "m = np.asarray(m) + np.zeros_like(x, shape=())",
-    "a buffer beside an array of objects": "A = np.zeros_like(np.stack(list(h)), shape=(3, 3))",
+    "buffer of an object": " + np.zeros_like(y, shape=())",
+    "buffer, where the value has another name": " + np.zeros_like(start, shape=())",
+    "a buffer beside an array of objects": " + np.zeros_like(np.stack(list(h)), shape=())",
     "windows of pandas": "np.lib.stride_tricks.sliding_window_view(x, 2).mean(-1)",
     "groups of pandas": "np.stack([x[np.equal(g, k)].mean() for k in np.unique(g)])",
     "a method of a Series": "np.where(np.isnan(s), 0.0, s)",
@@ -1144,7 +1150,7 @@ MENDED = {
     "math in a partial": "np.float_power",
     "columns beside plain ones": "np.column_stack([np.ones(60), y])",
     "an output within an expression": "y[...] = np.cumsum(y * n)\n    z = 2.0 * y",
-    "all elements in order": "b = np.ones_like(x, shape=2); b.ravel()[...] = x",
+    "all elements in order": "b = b + np.zeros_like(x, shape=()); b.ravel()[...] = x",
     "elements in order of what is traced": "y.ravel()[0]",
     "fields of a structured array": "t = {'a': t['a'], 'b': t['b']}; ",
     "ctypes": "",

@@ -277,6 +277,8 @@ def in_cell(x):
     return t["b"].sum()
 
 
+BUFFER = "add np.zeros_like(x, shape=()) to b where it is made"
+
 # Others, with what their message says.
 TOLD = {
     **dict.fromkeys(
@@ -320,7 +322,7 @@ TOLD = {
         "sympy.lambdify(x, expression, [{'polygamma': polygamma}, 'scipy']) for this function, "
         "after 'from chainrules_scipy.special import polygamma'"
     ),
-    "grad(sized)(TWO)": "make it as b = np.zeros_like(x, shape=(n, n)), which holds",
+    "grad(sized)(TWO)": BUFFER,
     "grad(lambda x: NUMERIC.array(x, float))(TWO)": "use x.astype(float)",
     "grad(lambda x: NUMERIC.array([x[0]], 'f4'))(TWO)": "use np.stack([x[0]]).astype('f4')",
     "grad(lambda p: np.asarray(p['a'], float))({'a': 2.0})": "use np.copy(p['a']).astype(float)",
@@ -401,11 +403,9 @@ TOLD = {
     "grad(lambda x: x.at[0].set(1.0).sum())(TWO)": "write y = np.copy(x), and y[i] = v, for x.at",
     "hvp(sliding, 1.0, 1.0)": "use np.cos(x)",
     "grad(grad(np.sum))(TWO)": "write hessian(sum)",
-    "grad(put_in)(TWO)": "make it as b = np.zeros_like(x, shape=2)",
-    "grad(put_in)(np.ones(2, np.float32))": "make it as b = np.zeros_like(x, shape=2, dtype=float)",
-    "grad(put_in_narrow)(TWO)": (
-        "make it as b = np.ones_like(x, shape=2, dtype=np.float32), which holds traced values"
-    ),
+    "grad(put_in)(TWO)": BUFFER,
+    "grad(put_in)(np.ones(2, np.float32))": BUFFER,
+    "grad(put_in_narrow)(TWO)": BUFFER,
     "grad(lambda x: np.sin(x, 'x'))(TWO)": "leave 'x' out: the argument after the operands is an a",
     "grad(lambda p: np.sum(p['w']))(TWO)": "pass a dict of arrays",
     "grad(np.sum)(np.ma.masked_array(TWO))": "np.where(mask, 0.0, x)",
@@ -448,7 +448,7 @@ TOLD = {
         "add np.zeros_like(x, shape=()) to STATE where it is made, or to the array that it is a par"
     ),
     "grad(on_series)(TWO)": "write into an array, b = s.to_numpy() + np.zeros_like(x, shape=())",
-    "grad(recurring)(1.0)": "make it as b = np.zeros_like(x, shape=3), which holds traced values",
+    "grad(recurring)(1.0)": BUFFER,
     "grad(lambda x: scipy.interpolate.interp1d(np.arange(2.0), TWO)(x))(0.5)": (
         "from chainrules_scipy.interpolate import interp1d"
     ),
@@ -484,11 +484,11 @@ TOLD = {
     "grad(lambda x: len(f'{x[0]:.3f}') * x[0])(TWO)": "write {ignore_derivatives(x[0]):.3f}",
     "grad(lambda x: math.fsum(x))(TWO)": "a traced float64[2] to float",
     "grad(lambda x: Decimal(x[0]))(TWO)": "a traced float64 scalar was given",
-    "grad(filled)(TWO)": "b = np.zeros_like(x, shape=2)",
-    "grad(on_ones)(TWO)": "make it as b = np.ones_like(x, shape=2), which holds",
-    "grad(of_complex)(TWO)": "b = np.zeros_like(x, shape=2, dtype=complex)",
-    "grad(sliced)(TWO)": "b = np.zeros_like(x, shape=4)",
-    "grad(added)(TWO)": "make it as b = np.zeros_like(x, shape=2), which holds",
+    "grad(filled)(TWO)": BUFFER,
+    "grad(on_ones)(TWO)": BUFFER,
+    "grad(of_complex)(TWO)": BUFFER,
+    "grad(sliced)(TWO)": BUFFER,
+    "grad(added)(TWO)": BUFFER,
     "grad(lambda x: {x: 1.0}[x])(1.0)": "ignore_derivatives(x)",
     "grad(lambda x: float(f'{x:.3f}'))(1.0)": "{ignore_derivatives(x):.3f}",
     "grad(lambda x: np.sum(np.vectorize(math.sin)(x)))(TWO)": "use vectorize(math.sin)(x), after",
@@ -504,8 +504,8 @@ TOLD = {
     "grad(lambda x: locked(x, np.ones(2)))(TWO)": (
         "make a copy, v = w.copy(), and write to v; read v, not w, after that, in the caller too"
     ),
-    "grad(added_in_part)(TWO)": "make it as acc = np.zeros_like(x, shape=(2, 2)), which holds",
-    "grad(looped)(TWO)": "make it as acc = np.zeros_like(x, shape=2), which holds",
+    "grad(added_in_part)(TWO)": "add np.zeros_like(x, shape=()) to acc where it is made",
+    "grad(looped)(TWO)": "add np.zeros_like(x, shape=()) to acc where it is made",
     "grad(lambda x: np.copyto(np.zeros(2), x))(TWO)": "np.copyto(np.zeros(2), x)",
     "grad(lambda x: into(x, np.zeros(2)))(TWO)": "add np.zeros_like(x, shape=()) to b where it is",
     "grad(lambda x: shuffled(np.stack([x] * 4)))(TWO)": "use y = y[rng.permutation(len(y))]",
@@ -883,7 +883,7 @@ def in_column(x):
 
 
 def recurring_from_one(x):
-    b = np.zeros_like(x, shape=3)
+    b = np.zeros(3) + np.zeros_like(x, shape=())
     b[0] = 1.0
     for i in range(2):
         b[i + 1] = b[i] * x[i]
@@ -975,7 +975,7 @@ def test_the_first_refusal_of_a_process_knows_numpy(tmp_path):
     run = [sys.executable, str(tmp_path / "cold.py")]
     said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
     assert said == [
-        "  make it as b = np.zeros_like(x, shape=2), which holds traced values",
+        f"  {BUFFER}, or to the array that it is a part of",
         "  use np.stack([x, 1.0]).astype(float)",
     ]
 

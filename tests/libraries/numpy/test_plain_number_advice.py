@@ -245,7 +245,7 @@ def _drawn(x):
 
 
 def test_plain_memory_is_named():
-    flat = "b.ravel()[0] = x[0], and make it as b = np.zeros_like(x, shape=3)"
+    flat = "write b.ravel()[0] = x[0], and add np.zeros_like(x, shape=()) to b where it is made"
     for f, line in ((_flat, flat), (_drawn, "b[...] = rng.random(b.shape)")):
         with pytest.raises(TracerError, match=re.escape(line)):
             grad(f)(X)
