@@ -94,8 +94,10 @@ def spsolve(A: Any, b: Any, *args: Any, **options: Any) -> Any:
     if a.shape[0] != a.shape[1] or b.shape[0] != a.shape[0]:
         reject(f"spsolve of arrays of shapes {a.shape} and {b.shape}", ValueError)
     data = array_of(a.elements)
-    dtype = np.result_type(data.dtype, b.dtype)  # as SciPy
-    return sparse_solve(of_precision(data, dtype), of_precision(b, dtype), pattern=a.pattern)
+    if isinstance(data.dtype, np.dtype) and isinstance(b.dtype, np.dtype):
+        dtype = np.result_type(data.dtype, b.dtype)  # as SciPy
+        data, b = of_precision(data, dtype), of_precision(b, dtype)
+    return sparse_solve(data, b, pattern=a.pattern)
 
 
 def _least_squares(A: Any, b: Any, damp: float = 0.0, *_: Any, x0: Any = None, **__: Any) -> Any:
