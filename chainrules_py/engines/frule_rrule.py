@@ -395,16 +395,16 @@ def demand(
         If there is no rule.
     """
     if config is None:
-        rule = find_rule(f, operands)
-        if rule is None or rule.statement(mode) is None:
-            rule = find_rule(f, operands, any_engine)
-            found = None if rule is None else rule.statement(mode)
-            if (
-                rule is not None
-                and found is not None
-                and (found.transposed or isinstance(f, HigherOrder) or Always in found.requires)
-            ):
-                return rule, any_engine
+        plain, rule = find_rule(f, operands), find_rule(f, operands, any_engine)
+        stated = None if plain is None else plain.statement(mode)
+        found = None if rule is None else rule.statement(mode)
+        if (
+            rule is not None
+            and found is not None
+            and (stated is None or found.layer > stated.layer)
+            and (found.transposed or isinstance(f, HigherOrder) or Always in found.requires)
+        ):
+            return rule, any_engine
     return demand_rule(f, operands, config, mode), config
 
 

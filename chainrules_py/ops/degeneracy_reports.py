@@ -41,7 +41,15 @@ def tied_weights(even: Any, t: Any, values: Any, tied: Any, /) -> Any:
         The weights, the weights before they were made equal, and the values.
     tied : bool array of shape (..., n, n)
         Which pairs of values are equal; on the diagonal, which values are zero.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of weights and values differ.
     """
+    lengths = [getattr(x, "shape", ())[-1:] for x in (even, tied)]
+    if lengths[0] != lengths[1]:
+        raise ValueError(f"{lengths[0]} weights of {lengths[1]} values")
     return even
 
 

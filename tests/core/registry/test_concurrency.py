@@ -94,7 +94,8 @@ def test_a_registry_that_stores_into_the_newest_dict_fails_it_as_well(monkeypatc
 
     def racing(f: Any, operands: Any, config: Any) -> Any:
         found = fill(f, operands, config)
-        table._plain.open()[f, operands] = found  # bound after reading the rules
+        cache = table._caches[config.capabilities] if config else table._plain
+        cache.open()[f, operands] = found  # bound after reading the rules
         return found
 
     monkeypatch.setattr(table, "_fill", racing)
