@@ -565,7 +565,13 @@ def test_a_mode_that_follows_from_a_users_rule_comes_before_one_of_a_package(lay
     rule(f)(factor_rule(4.0, Numeric, module=MODULES[Layer.CORE]))
     state_ahead(f)
     assert grad(f)(1.0) == 3.0
-    assert derivative(f) == 3.0  # without an engine that is named, too
+
+
+def test_rrule_without_an_engine_that_is_named_takes_the_rule_that_grad_takes():
+    f = fresh()
+    rule(f)(factor_rule(4.0, Numeric, module=MODULES[Layer.CORE]))
+    state_ahead(f)
+    assert derivative(f) == grad(f)(1.0) == 3.0
 
 
 def test_a_stated_mode_comes_first_where_a_package_states_one_for_narrower_types(layers):
