@@ -29,7 +29,6 @@ from chainrules_py.extend import (
     array_of,
     caller,
     describe,
-    find_tracers,
     remedy,
     see,
     see_all,
@@ -186,14 +185,10 @@ normalize_token.register(Tracer, _refuse)
 
 def _advice(error: BaseException) -> str | None:
     """Return advice for an error that a Dask function raised for a traced value, or None."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or isinstance(error, TracerError):
+    line = Line.of(error)
+    if line is None or isinstance(error, TracerError) or not any(line.traced()):
         return None
-    return (
-        _instead(trace.tb_frame) if find_tracers(tuple(trace.tb_frame.f_locals.values())) else None
-    )
+    return _instead([line.frame, *line.inner][-1])
 
 
 advisers.append(_advice)
