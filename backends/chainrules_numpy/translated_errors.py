@@ -57,10 +57,11 @@ def refuse(error: BaseException) -> None:
         raise TracerError(told(fact, line, write)) from error
     if line is None or not any(line.traced()):
         return
-    if own := re.match(r"(\w+)\.__init__\(\) missing", said):
+    called = getattr(line.node, "func", None)
+    if "__init__() missing" in said and called is not None and any(line.traced(called)):
         raise TracerError(
-            f"type(x) is {own[1]}, a class of the engine's, where x is being differentiated, and "
-            f"makes no numbers; write x.dtype.type(2.0), or np.asarray(2.0, x.dtype), for one as "
+            f"type(x) is a class of the engine's where x is being differentiated, and makes no "
+            f"numbers ({said}); write x.dtype.type(2.0), or np.asarray(2.0, x.dtype), for one as "
             f"wide as x"
         ) from error
     if _is_refused(error, said):
