@@ -20,6 +20,7 @@ from chainrules_py.primitives.closures.convert import joining
 from chainrules_py.primitives.conversion_advice import (
     Line,
     advised_at,
+    code_of,
     refuse_labelled,
     remedy,
     told,
@@ -112,9 +113,12 @@ def becomes_element(x: Any, made: bool = True) -> bool:
             if len(_known) >= _KEPT:
                 _known.clear()
             frames = [line.frame, *line.library]
+            wrapper = frames[:2][-1]  # it may be that of many functions
+            held = map(wrapper.f_locals.get, wrapper.f_code.co_freevars)
             place = (
                 *(line.frame.f_code.co_filename, line.at),  # where any function may be called
                 *map(operator.attrgetter("f_code"), frames),
+                *map(code_of, filter(callable, held)),
             )
             objects[x.level] = _known.get(place) or _known.setdefault(place, Objects(line))
         x = x.__payload__
