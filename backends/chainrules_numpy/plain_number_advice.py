@@ -155,11 +155,12 @@ def _array(write: str, order: str | None = None) -> Any:
 
     def given(line: Any) -> str:
         node = next(iter(getattr(line.node, "args", ())), ast.Name("x"))
-        x, laid = ast.unparse(node), line.option("order") or order or ""
-        flags = getattr(untraced(line.resolved(node)), "flags", None)
+        x, laid, held = ast.unparse(node), line.option("order") or order or "", line.resolved(node)
+        flags = getattr(untraced(held), "flags", None)
         copied = laid and not getattr(flags, f"{laid[1:2].lower()}_contiguous", False)
         laid = f", order={laid}" * bool(copied)
-        if is_name(node) and line.node is not None and not any(line.traced(node)):
+        unknown = is_name(node) and isinstance(held, list | tuple | None)
+        if unknown and line.node is not None and not any(line.traced(node)):
             made, rest = as_asked(line, f"np.stack(list({x}))")
         else:
             usual = f"np.copy({x}{laid})" if copied else filled(write, x)
