@@ -340,7 +340,8 @@ def _operation(line: Line) -> str:
     inner = _foreign(line) or line.library
     of = ""
     if inner:
-        name, file = inner[0].f_code.co_qualname, Path(inner[-1].f_code.co_filename)
+        name = inner[0].f_code.co_qualname.rpartition("<locals>.")[2]
+        file = Path(inner[-1].f_code.co_filename)
         of = f" ({name} takes plain values, at {file.parent.name}/{file.name}:{inner[-1].f_lineno})"
     write = "op = primitive(...) of a function of all that is traced, state its rule"
     return f"make it an operation{of}: {write} ('Black boxes' in the docs), and call op"
