@@ -1,6 +1,7 @@
 """Checks of tangents, with their messages: what a tangent is, and which primals it fits."""
 
 import operator
+from enum import Enum
 from typing import Any, NoReturn
 
 from chainrules_py.errors import ProjectionError, describe
@@ -11,8 +12,8 @@ from chainrules_py.values.type_info import check_tangent, type_info
 
 
 def is_constant(primal: object) -> bool:
-    """Return whether a value is None, a boolean or a string, which cannot be perturbed."""
-    return primal is None or isinstance(primal, (bool, str, bytes))
+    """Return whether a value cannot be perturbed: None, a boolean, a string, an enumeration's."""
+    return primal is None or isinstance(primal, (bool, str, bytes, Enum))
 
 
 def is_number_or_array(x: object) -> bool:

@@ -16,7 +16,13 @@ from chainrules_py.ops.manipulation import astype, broadcast_to, reshape, to_dev
 from chainrules_py.primitives.closures.convert import joining
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
-from chainrules_py.tangents.checks import check_is_tangent, check_keys, refuse_tangent, taken
+from chainrules_py.tangents.checks import (
+    check_is_tangent,
+    check_keys,
+    is_constant,
+    refuse_tangent,
+    taken,
+)
 from chainrules_py.tangents.custom_space import own_space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.sum_to_shape import unbroadcast
@@ -85,9 +91,9 @@ def kind_of(x: Any) -> str:
             see(None, (payload,))  # np.float64 is a float before its backend is loaded
         check_served(x, payload)
         if not hasattr(x, "dtype"):
-            if type_info(cls).is_plain_number:  # a member of an enumeration
+            if type_info(cls).is_plain_number and not is_constant(x):
                 return next(_NUMBER_KINDS[n] for n in payload.__mro__ if n in _NUMBER_KINDS)
-            if issubclass(payload, int):
+            if is_constant(x) or issubclass(payload, int):
                 return "none"
             refuse_derived(x)
         with_dtype.add(cls)
@@ -219,11 +225,12 @@ def _maker(cls: type, x: Any) -> Any:
     if is_structure_type(cls):
         return StructureSpace
     kind = kind_of(x)
-    is_number = cls in _NUMBER_KINDS or type_info(cls).dispatch_type in _NUMBER_KINDS
+    is_number = type_info(cls).is_plain_number
     # Arrays of one class differ in their spaces. Another thread may just have emptied `with_dtype`.
     if kind != "none" and not is_number and hasattr(x, "dtype"):
         return _array_space if type_info(cls).has_device else _first_space
-    of = NoTangent() if kind in ("bool", "none") else Space(x)
+    # A member of an enumeration is an operand like its number.
+    of = Space(x) if is_number and kind != "bool" else NoTangent()
     return lambda x: of  # all numbers of a class have the same space
 
 
@@ -532,4 +539,4 @@ def zero_tangent(primal: Any) -> Any:
     if type(of) is StructureSpace:
         zeros = {key: zero_tangent(part) for key, part in of.fields.items()}
         return Tangent.of(of.primal_type, zeros, of.length)
-    return of.zeros() if type(of) is Space else of
+    return of.zeros() if type(of) is Space and of.kind != "none" else NoTangent()

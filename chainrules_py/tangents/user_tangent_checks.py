@@ -38,6 +38,7 @@ from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import (
     TypeInfo,
+    as_scalar,
     check_served,
     is_mutable_destination,
     libraries,
@@ -337,10 +338,10 @@ def own_all(
     """
     found: list[Any] = []
     many = len(ts) > 8  # comparing all pairs would take longer
-    owners = (
+    owners: Any = (
         {id(y if (of := type_info(type(y)).memory) is None else of.owner(y)) for y in theirs}
         if many
-        else set[int]()
+        else None
     )
     kind: Any = None
     dtype = zeros = made = kind
@@ -362,6 +363,8 @@ def own_all(
                 others = (*theirs, *found)
             if not (views and is_mutable_destination(t)):
                 t = info.library.own(t, others)
+            if not t.ndim and type_info(type(x)).is_number:
+                t = as_scalar(t)
         elif not info.is_number:  # numbers are immutable
             t = deliver(t)
             if not is_zero(t):

@@ -119,6 +119,8 @@ def test_gradients_come_by_name():
     assert list(found) == ["w"]
     twice = grad(lambda x: np.sum(grad(f, by_name=True)(x * x, 1.0)["w"] * x))(A)
     np.testing.assert_array_equal(twice, [2.0] * 3)
+    with pytest.raises(NotDifferentiableError, match=r"counts from the end.*write argnames="):
+        grad(lambda a, b: a * b, -1, by_name=True)(1.0, 2.0)
     with pytest.raises(NotDifferentiableError, match="has no name"):
         grad(lambda *xs: xs[0], by_name=True)(1.0)
 

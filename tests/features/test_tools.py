@@ -203,6 +203,22 @@ def test_axes_that_are_none(axes, match):
         vmap(lambda x, *_: x, *axes[:2])(np.ones((3, 4)), *axes[2:])
 
 
+@pytest.mark.parametrize("s", [np.ones(4), np.array(2.0)])
+def test_an_array_by_keyword_that_is_the_same_for_all_is_captured(s):
+    f, xs = lambda x, *, s: x * np.sum(s), np.ones((2, 3))
+    with pytest.raises(NotDifferentiableError, match=r"write vmap\(lambda x: f\(x, s=s\)\)\(x\)"):
+        vmap(f)(xs, s=s)
+    np.testing.assert_array_equal(vmap(lambda x: f(x, s=s))(xs), xs * np.sum(s))
+
+
+@pytest.mark.parametrize("x", [[1.0, 2.0], range(2), (1.0, 2.0)])
+def test_a_list_of_examples_is_given_as_an_array(x):
+    with pytest.raises(NotDifferentiableError, match=r"write np.array\(x\)"):
+        vmap(lambda a: a * 2)(x)
+    with pytest.raises(NotDifferentiableError, match=r"\[2\], float64\[3\]; write in_axes"):
+        vmap(lambda a, b, c: a)(np.ones(2), np.ones(3), x)
+
+
 def test_maps_nest():
     bent = lambda x: np.sum(np.sin(x) * x @ x)
     xs = RNG.standard_normal((4, 3))
@@ -665,7 +681,7 @@ def test_a_derived_rule_is_transformed_by_jax():
 
 def test_an_axis_of_results_that_does_not_exist():
     for f, axis in ((lambda x: 2.0 * x, 5), (np.sum, 1), (lambda x: x if x[0] > 0 else -x, 5)):
-        with pytest.raises(IndexError, match="out of bounds"):
+        with pytest.raises(NotDifferentiableError, match=f"out_axes={axis} .*write out_axes=0"):
             vmap(f, 0, axis)(np.ones((3, 4)))
     assert vmap(lambda x: 2.0 * x, 0, -1)(np.ones((3, 4))).shape == (4, 3)
 

@@ -6,7 +6,6 @@ import contextlib
 import inspect
 import operator
 from collections.abc import Callable, Collection, Sequence
-from enum import Enum
 from types import FunctionType
 from typing import Any, TypeAlias, final
 
@@ -183,8 +182,8 @@ class Arguments:
             named = self._positional()
             if any([isinstance(n, int) and not 0 <= n < len(named) for n in self.names_of_chosen]):
                 raise NotDifferentiableError(
-                    f"by_name: the argument that argnums={self.numbers} counts of "
-                    f"{name_of(self.f)} has no name; write argnames="
+                    f"by_name: argnums={self.numbers} of {name_of(self.f)} counts from the end, or "
+                    f"an argument that has no name; write argnames="
                 )
             keys = [named[n] if isinstance(n, int) else n for n in self.names_of_chosen]
             return dict(zip(keys, results, strict=True))
@@ -237,9 +236,7 @@ def can_vary(xs: Sequence[Any]) -> list[bool]:
 
 
 def _can_vary(x: Any) -> bool:
-    if not numbers[type(x)] and (
-        kind_of(x) not in ("real", "complex", "int") or isinstance(x, Enum)
-    ):
+    if not numbers[type(x)] and kind_of(x) not in ("real", "complex", "int"):
         _check_no_numbers(x)
         return False
     with contextlib.suppress(TypeError):
@@ -428,7 +425,7 @@ def _instead(y: Any, of: Any, what: str, f: Any, leaves: Sequence[Any]) -> str:
             if has_aux and type(y) is tuple and len(y) == 2
             else "return the number alone"
         )
-    if type(of) is not Space:
+    if type(of) is not Space or of.kind == "none":
         if hasattr(type(y), "magnitude"):
             return "return y.magnitude, the number of this quantity without its unit"
         constant = "a comparison has no derivative: return the number that is compared"

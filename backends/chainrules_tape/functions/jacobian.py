@@ -503,7 +503,7 @@ def _spaces_of(
 ) -> list[Any]:
     """Return the spaces of a result; `NoTangent()` for leaves without real or complex numbers."""
     ys = [space(y) for y in run.y_leaves]
-    ys = [y if type(y) is Space and y.kind != "int" else NoTangent() for y in ys]
+    ys = [y if type(y) is Space and y.kind in ("real", "complex") else NoTangent() for y in ys]
     if all(map(is_zero, ys)):
         whole = all([getattr(of, "kind", "int") == "int" for of in xs])
         write = "give floats (3.0 for 3)" if whole else "return the array itself"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self, final
 
-from chainrules_py import MutationError, TracerError, is_zero, unthunk
+from chainrules_py import MutationError, NoTangent, TracerError, is_zero, unthunk
 from chainrules_py.extend import (
     Notes,
     describe,
@@ -112,8 +112,12 @@ class HasGradients(BareTape):
                 self.consume()
         if differentiable:  # the gradient of a linear function is constant, but must be a variable
             bars = [
-                x if is_zero(x) else own(x if find_tracers(x) else self.leaf(x), ())
-                for x in map(unthunk, bars)
+                NoTangent()
+                if kind_of(x) not in VARYING
+                else bar
+                if is_zero(bar)
+                else own(bar if find_tracers(bar) else self.leaf(bar), ())
+                for x, bar in zip(asked.leaves, map(unthunk, bars), strict=True)
             ]
             names, last = self.note().names, asked.outputs[0] if len(asked.outputs) == 1 else None
             for x, i in zip(bars, asked.inputs, strict=True):

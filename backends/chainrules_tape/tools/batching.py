@@ -8,7 +8,7 @@ the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import prod
 from numbers import Integral
 from sys import modules
@@ -95,7 +95,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
 
         if len(modules) != met[0]:
             see_operators()
-        n, level = _count(f, operands, axes), new_level()
+        n, level = _count(f, operands, axes, keywords), new_level()
         drawing, locks = Draws(f, operands), Guard("lock")
         _state[level] = OPEN
         try:
@@ -183,22 +183,33 @@ def _is_array(x: Any) -> bool:
     return type_info(type(x)).is_array
 
 
-def _count(f: Any, operands: Sequence[Any], axes: Sequence[Axis]) -> int:
-    """Return the number of examples."""
+def _count(f: Any, operands: Sequence[Any], axes: Sequence[Axis], keywords: Collection[str]) -> int:
+    """Return the number of examples; the last operands are passed by keyword."""
     found: dict[int, Any] = {}
-    for x, axis in _pairs(operands, axes):
-        _each_leaf(f, x, axis, found)
+    names = dict(enumerate(keywords, len(operands) - len(keywords)))
+    for i, (x, axis) in enumerate(_pairs(operands, axes)):
+        _each_leaf(f, x, axis, found, names.get(i))
     if len(found) != 1:
-        held = ", ".join(map(describe, found.values())) or "no array with that axis"
+        held = ", ".join([describe(x) for x, _ in found.values()]) or "no array with that axis"
+        write = "write np.array(x) for a list or a range x, and 0 in in_axes for what counts them"
+        for _, name in found.values():  # those that are passed by keyword are the last
+            write = _same_for_all(name)
         raise NotDifferentiableError(
             f"vmap of {name_of(f)} takes arguments that count the same examples, and got {held}; "
-            f"write in_axes=(0, None), with None for an argument that is the same for all"
+            f"{write}"
         )
     return int(next(iter(found)))
 
 
-def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
-    """Collect the arrays of an argument by their number of examples."""
+def _same_for_all(name: str | None) -> str:
+    """Return what to write for an argument without an axis of examples."""
+    if name is None:
+        return "write in_axes=(0, None), with None for an argument that is the same for all"
+    return f"write vmap(lambda x: f(x, {name}={name}))(x), if {name} is the same for all"
+
+
+def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any], name: str | None) -> None:
+    """Collect the arrays of an argument by their number of examples, with its keyword."""
     if isinstance(axis, (dict, list, tuple)):
         keys = axis.keys() if isinstance(axis, dict) else range(len(axis))
         listed = type(x) in (list, tuple) or hasattr(type(x), "_make")  # a namedtuple
@@ -208,7 +219,7 @@ def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
                 f"in_axes of {name_of(f)} has {axis!r} for {describe(x)}, which is not like it"
             )
         for key in keys:
-            _each_leaf(f, x[key], axis[key], found)
+            _each_leaf(f, x[key], axis[key], found, name)
         return
     if not (axis is None or isinstance(axis, Integral)):
         _refuse_axes(f, axis)
@@ -218,9 +229,9 @@ def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
             if not -leaf.ndim <= axis < leaf.ndim:
                 raise NotDifferentiableError(
                     f"in_axes of {name_of(f)} has {axis!r} for {describe(leaf)}, which has no such "
-                    f"axis; write in_axes=(0, None), with None for what is the same for all"
+                    f"axis; {_same_for_all(name)}"
                 )
-            found[leaf.shape[axis]] = leaf
+            found[leaf.shape[axis]] = leaf, name
 
 
 def _stacked(ys: list[Any], axis: int) -> Any:
@@ -242,6 +253,12 @@ def _stack(ys: list[Any], axis: int) -> Any:
                 f"examples give {ys[0]!r} and others, which are no numbers to be put together"
             )
         return ys[0]
+    ndim = getattr(ys[0], "ndim", 0)
+    if not -ndim - 1 <= axis <= ndim:
+        raise NotDifferentiableError(
+            f"out_axes={axis} is no axis of the results of all examples, which are "
+            f"{describe(ys[0])} for one; write out_axes=0"
+        )
     if info.is_python_number and not find_tracers(ys):
         import numpy as np  # because Python's numbers belong to no array library
 

@@ -30,6 +30,7 @@ from chainrules_py import (
 )
 from chainrules_py.values.dispatch_types import Numeric
 from chainrules_tape import (
+    Tape,
     gauss_newton_vp,
     grad,
     hessian,
@@ -581,3 +582,37 @@ def test_what_gives_no_number_is_named_with_its_line():
     where = f"{__file__}:{loss.__code__.co_firstlineno}"
     with pytest.raises(NotDifferentiableError, match=re.escape(f"loss ({where}) returned None")):
         grad(loss)(1.0)
+
+
+AT = np.array([1.0, 2.0])
+OF_A_NUMBER = {
+    "product": lambda y: np.sum(AT * y),
+    "choice": lambda y: np.sum(np.where(AT > 1.0, AT, y * y)),
+    "broadcast": lambda y: np.sum(np.broadcast_to(y, (3,)) ** 2),
+    "shape": lambda y: np.sum(np.reshape(y, (1, 1)) ** 2),
+    "repeated": lambda y: np.sum(np.repeat(y, 3) ** 2),
+    "outer product": lambda y: np.sum(np.outer(AT, y)),
+    "appended": lambda y: np.sum(np.append(AT, y) ** 2),
+    "written": lambda y: _written_to(AT * 1.0, y),
+}
+
+
+def _written_to(z, y):
+    z = z + np.zeros_like(y, shape=())
+    z[0] = y
+    return np.sum(z * z)
+
+
+@pytest.mark.parametrize("cls", [np.float64, np.float32, np.float16, np.complex128])
+@pytest.mark.parametrize("name", OF_A_NUMBER)
+def test_the_gradient_of_a_number_of_numpy_is_one(name, cls):
+    f, h = OF_A_NUMBER[name], 1e-6
+    real = lambda y: np.real(f(y))
+    slope = (real(2.0 + h) - real(2.0 - h)) / (2 * h)
+    y, pullback = vjp(real, cls(2))
+    with Tape() as tape:
+        at = tape.variable(cls(2))
+        loss = real(at)
+    for g in (grad(real)(cls(2)), pullback(np.ones_like(y)[()])[0], tape.grad(loss, at)):
+        assert isinstance(g, np.generic)
+        assert np.real(g) == pytest.approx(slope, rel=1e-3)

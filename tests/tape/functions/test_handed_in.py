@@ -21,6 +21,7 @@ import pytest
 
 from chainrules_py import (
     NoRuleError,
+    NoTangent,
     NotDifferentiableError,
     ProjectionError,
     ZeroTangent,
@@ -30,7 +31,17 @@ from chainrules_py import (
     rrule,
 )
 from chainrules_py.values.type_info import _ARITHMETIC
-from chainrules_tape import grad, hessian, hvp, jacobian, jvp, linearize, value_and_grad, vjp
+from chainrules_tape import (
+    Tape,
+    grad,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+)
 from tests.fuzz.seeds import wrong_forms
 
 PRIMALS = {
@@ -382,6 +393,72 @@ def test_members_of_an_enumeration_are_left_alone():
     assert grad(f)({"w": 3.0, "flag": Flag.ON})["w"] == 6.0
     with pytest.raises(NotDifferentiableError, match="no numbers"):
         grad(lambda x: 1.0)(Flag.ON)
+
+
+class Rate(float, enum.Enum):
+    """Real numbers that are names."""
+
+    SLOW = 0.5
+
+
+@dataclasses.dataclass
+class Chosen:
+    """Numbers beside members of enumerations."""
+
+    w: float
+    flag: Flag
+    rate: Rate
+
+
+MEMBERS = {"w": 3.0, "flag": Flag.ON, "rate": Rate.SLOW}
+
+
+def _squared(model):
+    return model["w"] ** 2 if (model["flag"], model["rate"]) == (Flag.ON, Rate.SLOW) else 0.0
+
+
+def test_a_step_leaves_members_of_an_enumeration_what_they_are():
+    found = [
+        grad(_squared)(MEMBERS),
+        value_and_grad(_squared)(MEMBERS)[1],
+        vjp(_squared, MEMBERS)[1](1.0)[0],
+    ]
+    for settings in ({}, {"persistent": True}, {"differentiable": True}):
+        with Tape(**settings) as tape:
+            model = tape.variable(MEMBERS)
+            found.append(tape.grad(_squared(model), model))
+    for g in found:
+        assert {key: float(t) for key, t in g.items()} == {"w": 6.0}
+    stepped = Chosen(**MEMBERS) - 0.5 * grad(lambda m: _squared(vars(m)))(Chosen(**MEMBERS))
+    assert stepped.w == 0.0
+    assert stepped.flag is Flag.ON
+    assert stepped.rate is Rate.SLOW
+
+
+def test_members_of_an_enumeration_have_no_tangent_in_any_mode():
+    g = grad(_squared)(MEMBERS)
+    assert jvp(_squared, (MEMBERS,), (g,)) == (9.0, 36.0)
+    assert linearize(_squared, MEMBERS)[1](g) == 36.0
+    assert jacobian(_squared)(MEMBERS) == {"w": 6.0, "flag": NoTangent(), "rate": NoTangent()}
+    assert hessian(_squared)(MEMBERS)["w"]["w"] == 2.0
+    given = {"w": 1.0, "flag": 0.0}
+    for door in (
+        lambda: jvp(_squared, (MEMBERS,), (given,)),
+        lambda: linearize(_squared, MEMBERS)[1](given),
+    ):
+        with pytest.raises(ProjectionError, match="cannot be perturbed"):
+            door()
+    assert jvp(_squared, (MEMBERS,), ({**MEMBERS, "w": 1.0},)) == (9.0, 6.0)  # as with texts
+
+
+def test_a_result_that_is_a_member_of_an_enumeration_has_no_derivative():
+    f = lambda x: (2.0 * x, Flag.ON)
+    assert jvp(f, (1.0,), (1.0,))[1] == (2.0, NoTangent())
+    for mode in ("forward", "reverse"):
+        assert jacobian(f, mode=mode)(1.0) == (2.0, NoTangent())
+    assert vjp(f, 1.0)[1]((1.0, NoTangent())) == (2.0,)
+    with pytest.raises(NotDifferentiableError, match="return a number"):
+        grad(lambda x: Rate.SLOW)(1.0)
 
 
 def test_a_seed_of_another_library_names_both():

@@ -14,6 +14,7 @@ import pytest
 from chainrules_py import (
     LostDerivativeWarning,
     MutationError,
+    NoTangent,
     NotDifferentiableError,
     ProjectionError,
     Tangent,
@@ -172,6 +173,17 @@ def test_what_cannot_be_a_variable():
         tape.variable({"x": x})
     y = tape.variable(ignore_derivatives(x))
     assert tape.grad(x * y * y, {"x": x, "y": y}) == {"x": 4.0, "y": 8.0}
+
+
+@pytest.mark.parametrize("how", [{}, {"persistent": True}, {"differentiable": True}])
+def test_the_gradient_leaves_out_what_cannot_be_perturbed(how):
+    with Tape(**how) as tape:
+        p = tape.variable({"a": [1.0, "s", None], "name": "n", "on": True, "unused": 3.0})
+        g = tape.grad(p["a"][0] * 2.0, p)
+    assert list(g) == ["a", "unused"]
+    assert g["a"][0] == 2.0
+    assert g["a"][1:] == [NoTangent(), NoTangent()]
+    assert isinstance(g["unused"], ZeroTangent)
 
 
 def test_a_tape_inside_a_tape():
