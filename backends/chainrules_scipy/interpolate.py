@@ -7,6 +7,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,8 @@ def constructs(
                 *("from_spline", "from_bernstein_basis"),
             ),
         ):  # of which the first takes what its class takes
-            setattr(made, name, made if name == "construct_fast" else getattr(cls, name))
+            of = getattr(cls, name)
+            setattr(made, name, made if name == "construct_fast" else MethodType(of.__func__, made))
         made.__doc__, made.__module__ = function.__doc__, function.__module__
         return described(made, cls)
 
@@ -442,7 +444,7 @@ def Akima1DInterpolator(  # noqa: N802
 for _made in (PPoly, PchipInterpolator):
     instead_of(getattr(native, _made.__name__), _made)
 FOLLOWED: dict[str, Any] = follow_all(
-    native, "krogh_interpolate", "make_splprep", "make_splrep", "pchip_interpolate"
+    native, "krogh_interpolate", "make_splprep", "make_splrep", "pade", "pchip_interpolate"
 )
 with_shortcuts(*FOLLOWED.values())
 KroghInterpolator = follow_class(native.KroghInterpolator, "__call__", "derivative", "derivatives")

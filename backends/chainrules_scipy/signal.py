@@ -21,7 +21,7 @@ from chainrules_py.extend import (
     manipulation_composites,
     varies,
 )
-from chainrules_scipy import linalg
+from chainrules_scipy import interpolate, linalg
 from chainrules_scipy._private import common_base, private
 from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
@@ -47,7 +47,6 @@ from chainrules_scipy.source_copies import (
     followed_class,
     instead_of,
     numpy_with,
-    traced,
 )
 
 __all__ = [
@@ -86,18 +85,6 @@ moveaxis = manipulation_composites.moveaxis
 
 instead_of(native.besselap, native.besselap)  # of an integer: nothing in it is traced
 
-
-class _Joined:
-    """``np.r_``, which makes an array of objects of traced values."""
-
-    def __getitem__(self, key: Any) -> Any:
-        if next(traced(key), None) is None:
-            return np.r_[key]
-        return np.concatenate([np.atleast_1d(array_of(x, floating=False)) for x in key])
-
-
-instead_of(np.r_, _Joined())
-
 CZT = follow_class(native.CZT, "__call__")
 ZoomFFT = follow_class(native.ZoomFFT)
 
@@ -132,7 +119,7 @@ FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("abcd_normalize", "bessel", "bilinear_zpk", "butter", "buttord", "cheb1ap", "cheb1ord"),
     *("cheb2ap", "cheb2ord", "cheby1", "cheby2", "coherence", "csd", "cspline1d"),
-    *("cspline1d_eval", "czt", "decimate", "deconvolve", "detrend", "ellip", "ellipap", "ellipord"),
+    *("czt", "decimate", "deconvolve", "detrend", "ellip", "ellipap", "ellipord"),
     *("envelope", "filtfilt", "findfreqs", "firwin", "firwin2", "firwin_2d", "freqs"),
     *("freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gammatone", "gauss_spline"),
     *("gausspulse", "get_window", "group_delay", "hilbert", "hilbert2", "iircomb", "iirdesign"),
@@ -141,7 +128,6 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "periodogram"),
     *(
         "qspline1d",
-        "qspline1d_eval",
         "medfilt",
         "order_filter",
         "resample",
@@ -219,6 +205,8 @@ FOLLOWED |= {
     ),
     "minimum_phase": follow(native.minimum_phase, array_namespace=lambda _: _rooted),
     "normalize": normalize,
+    "cspline1d_eval": follow(native.cspline1d_eval, BSpline=interpolate.BSpline),
+    "qspline1d_eval": follow(native.qspline1d_eval, BSpline=interpolate.BSpline),
     "tf2ss": follow(native.tf2ss, normalize=with_all_powers),
 }
 

@@ -140,12 +140,11 @@ class _At:
         return _At(self.x, where)
 
     def _written(self, y: Any, copy: Any = None, **_: Any) -> Any:
-        """Write to a traced array in place, as SciPy does: some callers do not use the result."""
-        x = (
-            self.x
-            if issubclass(type(self.x), Tracer) and self.x.ndim and not copy
-            else self.x.copy()
+        """Write in place, as SciPy does, where the array takes y: some callers drop the result."""
+        takes = issubclass(type(self.x), Tracer) or (
+            not issubclass(type(y), Tracer) and self.x.flags.writeable
         )
+        x = self.x if takes and self.x.ndim and not copy else self.x.copy()
         if not x.ndim:
             return v.where(self.where, v.reshape(array_of(y), shape=()), x) if np.size(y) else x
         if issubclass(type(y), Tracer) and x is not self.x:
@@ -193,6 +192,20 @@ class _Class:
     __ror__ = __or__
 
 
+class _Joined:
+    """``np.r_``, which makes an array of objects of traced values."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if next(traced(key), None) is None:
+            return np.r_[key]
+        return np.concatenate(
+            [
+                np.atleast_1d(array_of(np.r_[x] if isinstance(x, slice) else x, floating=False))
+                for x in (key if isinstance(key, tuple) else (key,))
+            ]
+        )
+
+
 def _number(cls: Any, read: Callable[[Any], Any]) -> _Class:
     """Return a class of numbers that reads traced values instead of making plain ones."""
     make = lambda x=0: read(x) if isinstance(x, Tracer) else cls(x)
@@ -227,6 +240,7 @@ INSTEAD: dict[Any, Any] = {
         x if isinstance(x, Tracer) else np.asarray_chkfinite(x, *args, **options)
     ),
     np.require: _asarray,
+    np.r_: _Joined(),
     np.zeros: _made(np.zeros),
     np.empty: _made(np.zeros),
     np.ones: _made(np.ones),

@@ -54,6 +54,7 @@ from chainrules_py.registry.constructors import rule, scalar_rules
 from chainrules_py.rules.special.gamma_and_erf import series
 from chainrules_py.rules.special.orders import (
     floating,
+    lower_varied,
     of_order,
     times,
     times_conj,
@@ -214,17 +215,21 @@ scalar_rules(
     (i1e, lambda y, x: i0e(x) - scaled(y, x) - sign(x) * y),
 )
 
-for _operation, _slope in (
+for _operation, _slope, *_fixed in (
     (jv, lambda _y, v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
     (yv, lambda _y, v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x))),
     (iv, lambda _y, v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x))),
     (kv, lambda _y, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x))),
     (kve, lambda y, v, x: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
-    (hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / v),  # 16.3.1
-    (hyp1f1, lambda _y, a, b, x: a / b * hyp1f1(a + 1, b + 1, x)),  # 13.3.15
-    (hyp2f1, lambda _y, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x)),  # 15.5.1
+    (hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / v, lower_varied),  # 16.3.1
+    (hyp1f1, lambda _y, a, b, x: a / b * hyp1f1(a + 1, b + 1, x), lower_varied),  # 13.3.15
+    (  # 15.5.1
+        hyp2f1,
+        lambda _y, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x),
+        lower_varied,
+    ),
 ):
-    of_order(_operation, _slope)
+    of_order(_operation, _slope, *_fixed)
 
 scalar_rules(
     (expi, lambda _y, x: divide(exp(x), x)),

@@ -4,11 +4,15 @@ import math
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.ops import abs, astype, conj, real, strong_multiply, where
+from chainrules_py.ops import abs, astype, conj, minimum, real, round, strong_multiply, where
 from chainrules_py.registry.constructors import rule
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent
+
+WIDTH = 0.02
+FORMS = ((4 / 5, -1 / 5, 4 / 105, -1 / 280), (3 / 4, -3 / 20, 1 / 60))
+"""Weights of the differences: B. Fornberg, Mathematics of Computation 51 (1988) 699."""
 
 
 def unstated(operation, place, *xs):
@@ -28,27 +32,20 @@ def refuse(t, operation, place, x):
     )
 
 
-def varied(operation, place, *xs):
-    """Make the map of a parameter without a formula, by differences; `NoTangent` for integers."""
-    if kind_of(xs[place]) in ("int", "bool"):
-        return NoTangent()
-    return LinearMap(times, times_conj, around, operation, place, *xs)
-
-
-def around(operation: Any, place: int, *xs: Any) -> Any:
+def around(operation: Any, place: int, *xs: Any, width: Any = WIDTH) -> Any:
     """Differentiate by central differences of eighth and sixth order; NaN where these differ."""
     sides = [
         [
             operation(*[x + d if i == place else x for i, x in enumerate(xs)])
-            for d in (k * WIDTH, -k * WIDTH)
+            for d in (k * width, -k * width)
         ]
         for k in (1, 2, 3, 4)
     ]
     steps = [up - down for up, down in sides]
     eighth, sixth = [
         sum(
-            (c / WIDTH * d for c, d in zip(form[1:], steps[1:], strict=False)),
-            form[0] / WIDTH * steps[0],
+            (c / width * d for c, d in zip(form[1:], steps[1:], strict=False)),
+            form[0] / width * steps[0],
         )
         for form in FORMS
     ]
@@ -57,9 +54,23 @@ def around(operation: Any, place: int, *xs: Any) -> Any:
     return eighth * where(abs(eighth - sixth) <= 1e-6 * size, 1.0, math.nan)
 
 
-WIDTH = 0.02
-FORMS = ((4 / 5, -1 / 5, 4 / 105, -1 / 280), (3 / 4, -3 / 20, 1 / 60))
-"""Weights of the differences: B. Fornberg, Mathematics of Computation 51 (1988) 699."""
+def between_poles(operation, place, *xs):
+    """Differentiate in a parameter with poles at 0, -1, -2, ..., by closer differences near one."""
+    to_pole = abs(xs[place] - minimum(round(xs[place]), 0.0))
+    # At a pole a width above 0, by which the two formulas differ.
+    return around(operation, place, *xs, width=minimum(WIDTH, to_pole / 40 + 1e-14))
+
+
+def varied(operation, place, *xs, slope=around):
+    """Make the map of a parameter without a formula, by differences; `NoTangent` for integers."""
+    if kind_of(xs[place]) in ("int", "bool"):
+        return NoTangent()
+    return LinearMap(times, times_conj, slope, operation, place, *xs)
+
+
+def lower_varied(operation, place, *xs):
+    """Make the map of a parameter of a hypergeometric function; the last one is a lower one."""
+    return varied(operation, place, *xs, slope=between_poles if place == len(xs) - 2 else around)
 
 
 def of_order(operation, slope, fixed=varied):

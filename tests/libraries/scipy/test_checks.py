@@ -20,8 +20,7 @@ from chainrules_scipy import linalg
 from chainrules_tape import grad, jvp, value_and_grad
 from tests.engines.compile.shadow import same
 from tests.libraries.scipy.samples.common import TAME
-from tests.libraries.scipy.samples.judge import _leaves as leaves
-from tests.libraries.scipy.samples.judge import samples
+from tests.libraries.scipy.samples.judge import leaves, samples
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -11,7 +11,8 @@ import scipy.interpolate
 import chainrules_scipy
 from chainrules_py import NotDifferentiableError
 from chainrules_scipy.result_checks import agreeing
-from chainrules_tape import grad
+from chainrules_scipy.source_copies import followed
+from chainrules_tape import grad, jvp
 from tests.libraries.scipy.options import (
     distributions,
     interpolate,
@@ -54,10 +55,25 @@ def test_some_calls(name):
     assert not _wrong(itertools.islice(PARTS[name](), 7, None, SOME.get(name, 97)))
 
 
-@pytest.mark.parametrize("name", ["cspline1d d", "cspline1d smooth F", "qspline1d D", "tf2ss fD"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("cspline1d d", "cspline1d smooth F", "qspline1d D", "tf2ss fD"),
+        *("diagsvd D", "pade d", "pade D"),
+    ],
+)
 def test_calls_whose_arrays_are_joined_by_r_(name):
     """Of traced values, NumPy's own makes an array of objects, and refuses complex ones."""
     assert not [line for call in kinds.kinds() if call.name == name for line in judged(call)]
+
+
+def test_slices_beside_traced_values_are_joined_by_r_():
+    f = lambda x: np.r_[x[0], 1:3, 0:1:3j, x]
+    y, slope = jvp(followed(f), (np.array([2.0, 5.0]),), (np.array([3.0, 7.0]),))
+    np.testing.assert_array_equal(y, f(np.array([2.0, 5.0])))
+    np.testing.assert_array_equal(slope, [3.0, 0, 0, 0, 0, 0, 3.0, 7.0])
+    with pytest.raises(NotDifferentiableError, match=r"np\.asarray"):
+        jvp(followed(lambda x: np.r_["-1", x]), (np.ones(2),), (np.ones(2),))
 
 
 @pytest.mark.slow

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import scipy.fftpack
 import scipy.signal as theirs
+import scipy.stats
 
 import chainrules_scipy.signal as ours
 from chainrules_py import NotDifferentiableError, TracerError
+from chainrules_scipy.stats import cramervonmises
 from chainrules_tape import grad, hessian, jacobian, jvp, vjp
 from chainrules_tape.tools import taylor
 from tests.libraries.scipy.same import check_same
@@ -131,12 +133,24 @@ def test_what_is_not_taken():
             lambda: taylor(ours.hilbert, X[0], [X[0]], 2),
             r"\n  .*test_signal.py:\d+: taylor\(ours.hilbert, .*\n  nest jvp",
         ),
-        (lambda: grad(lambda x: ours.cspline1d_eval(B, x)[0])(X[0]), r"call .*install\(\) before"),
+        (
+            lambda: grad(lambda x: cramervonmises(x, scipy.stats.norm.cdf).statistic)(X[0]),
+            r"call .*install\(\) before",
+        ),
     ],
 )
 def test_the_line_to_write_drops_no_derivative(call, line):
     with pytest.raises(TracerError, match=line):
         call()
+
+
+@pytest.mark.parametrize("name", ["cspline1d_eval", "qspline1d_eval"])
+def test_splines_have_derivatives_in_places(name):
+    places = np.array([1.2, 3.4, -0.7, 45.3])  # the last two are mirrored
+    _same(name, X[0], places, np.array(0.9), np.array(0.3), rtol=1e-8)
+    f = lambda x, of: getattr(of, name)(X[0], x)[0]
+    truth = (f(places + 1e-4, theirs) - 2 * f(places, theirs) + f(places - 1e-4, theirs)) / 1e-8
+    assert grad(lambda s: grad(lambda s: f(places + s, ours))(s))(0.0) == pytest.approx(truth, 1e-5)
 
 
 def test_windows_with_gaps():

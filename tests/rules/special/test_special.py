@@ -258,9 +258,25 @@ def test_orders_by_values_around(operation, order, x):
 
 def test_a_pole_of_a_parameter_is_no_number():
     """There the formulas of two orders differ."""
-    assert np.isnan(grad(lambda b: v.hyp1f1(0.5, b, 0.3))(1e-3))
-    # The slope is -1e-4, and what is known of it has an error of one in a hundred.
-    assert np.isnan(grad(lambda b: v.hyp1f1(1.5, b, 1e-6))(0.1))
+    for pole in (0.0, -1.0, np.zeros(1)):
+        assert np.isnan(slope(lambda b: v.hyp1f1(0.5, b, 0.3))(pole)).all()
+    assert grad(lambda b: v.hyp1f1(1.5, b, 1e-6))(0.1) == pytest.approx(-1.500001859505e-4, 1e-8)
+
+
+@pytest.mark.parametrize(
+    "f, truth",
+    [
+        (lambda b: v.hyp0f1(b, 1.7), lambda b: mp.hyp0f1(b, 1.7)),
+        (lambda b: v.hyp1f1(1.3, b, 0.7), lambda b: mp.hyp1f1(1.3, b, 0.7)),
+        (lambda b: v.hyp2f1(1.3, 0.8, b, 0.4), lambda b: mp.hyp2f1(1.3, 0.8, b, 0.4)),
+    ],
+)
+def test_lower_parameters_near_their_poles(f, truth):
+    points = np.array([1e-3, 0.05, 0.08, 0.1, 0.3, 0.5, 0.8, 1.2, 3.0, -0.3, -0.6, -1.4])
+    for n, rtol in ((1, 1e-8), (2, 1e-7), (3, 1e-6)):
+        f = slope(f)
+        expected = [float(mp.diff(truth, mp.mpf(b), n)) for b in points]
+        np.testing.assert_allclose(f(points), expected, rtol=rtol)
 
 
 @pytest.mark.parametrize("operation, order, x", [o for o in ORDERS if o[0] in FIXED], ids=str)

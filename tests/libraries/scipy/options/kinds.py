@@ -1,4 +1,4 @@
-"""Calls of ``scipy.signal`` with signals and coefficients of every kind: complex, and single."""
+"""Calls with signals and coefficients of every kind, complex and single: of ``scipy.signal``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.interpolate
+import scipy.linalg
 import scipy.signal
 
 from tests.libraries.scipy.options.judge import Call
@@ -67,6 +69,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "cspline1d smooth": (lambda x: theirs.cspline1d(x, 0.3), X),
     "cspline1d_eval": (lambda x: theirs.cspline1d_eval(x, np.array([0.3, 4.2, -0.7, 25.0])), X),
     "qspline1d_eval": (lambda x: theirs.qspline1d_eval(x, np.array([0.3, 4.2, -0.7, 25.0])), X),
+    "diagsvd": (lambda x: scipy.linalg.diagsvd(x[:3], 4, 3), X),
+    "pade": (lambda x: [p(0.3) for p in scipy.interpolate.pade(x[:5], 2)], X),
     "spline_filter": (lambda x: theirs.spline_filter(x), IMAGE),
     "sepfir2d": (lambda x, h, k: theirs.sepfir2d(x, h, k), IMAGE, H[:3], H[2:]),
     "find_peaks": (

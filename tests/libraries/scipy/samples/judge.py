@@ -25,8 +25,8 @@ def samples() -> dict[str, list[Sample]]:
     return SAMPLES
 
 
-def _leaves(y: Any) -> list[Any]:
-    return [z for part in y for z in _leaves(part)] if isinstance(y, (tuple, list)) else [y]
+def leaves(y: Any) -> list[Any]:
+    return [z for part in y for z in leaves(part)] if isinstance(y, (tuple, list)) else [y]
 
 
 def judged(sample: Sample) -> str:
@@ -38,10 +38,10 @@ def judged(sample: Sample) -> str:
 
 def total_of(sample: Sample, xs: Any, rng: np.random.Generator) -> Any:
     """Return a weighted sum of all that the call gives, as a function of its operands."""
-    weights = [rng.normal(size=(2, *np.shape(y))) for y in _leaves(sample.run(*xs))]
+    weights = [rng.normal(size=(2, *np.shape(y))) for y in leaves(sample.run(*xs))]
 
     def total(*zs: Any) -> Any:
-        parts = zip(_leaves(sample.run(*zs)), weights, strict=True)
+        parts = zip(leaves(sample.run(*zs)), weights, strict=True)
         return sum(
             np.sum(w[0] * np.real(y)) + (np.sum(w[1] * np.imag(y)) if np.iscomplexobj(y) else 0.0)
             for y, w in parts
