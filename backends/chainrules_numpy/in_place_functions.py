@@ -49,10 +49,11 @@ def truths(mask: Any) -> Any:
     return mask.astype(bool) if sees_calls(mask) else np.asarray(mask, bool)
 
 
-def cycled(values: Any, places: Any) -> Any:
-    """Return values in C order at these indices, repeated cyclically."""
+def write_cycled(a: Any, where: Any, values: Any, places: Any) -> None:
+    """Write values in C order at these indices, repeated cyclically; no values change nothing."""
     values = low.array_of(values)
-    return v.take(v.reshape(values, shape=(-1,)), places % max(1, values.size))
+    if values.size:
+        a[where] = v.take(v.reshape(values, shape=(-1,)), places % values.size)
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
@@ -66,14 +67,14 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     """Write to each masked element the value at the same index."""
     check(np.putmask, a, mask, values)
     mask = truths(mask)
-    a[mask] = cycled(values, np.flatnonzero(mask))
+    write_cycled(a, mask, values, np.flatnonzero(mask))
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write the values to the masked elements, one after the other."""
     check(np.place, arr, mask, vals)
     mask = truths(mask)
-    arr[mask] = cycled(vals, np.arange(int(np.count_nonzero(mask))))
+    write_cycled(arr, mask, vals, np.arange(int(np.count_nonzero(mask))))
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
@@ -81,19 +82,21 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     check(np.fill_diagonal, a, val, wrap=wrap)
     mask = np.zeros(a.shape, bool)
     np.fill_diagonal(mask, True, wrap)
-    a[mask] = cycled(val, np.arange(int(np.count_nonzero(mask))))
+    write_cycled(a, mask, val, np.arange(int(np.count_nonzero(mask))))
 
 
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """Write at flat indices in C order."""
     check(np.put, a, ind, v, mode=mode)
+    a = np.atleast_1d(a)  # a view: without axes, NumPy knows no indices of several elements
     places = np.take(np.arange(a.size), untraced(ind), mode=mode).reshape(-1)
-    a[np.unravel_index(places, a.shape)] = cycled(v, np.arange(places.size))
+    write_cycled(a, np.unravel_index(places, a.shape), v, np.arange(places.size))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Write where take_along_axis reads."""
     check(np.put_along_axis, arr, indices, values, axis)
+    arr = np.atleast_1d(arr)
     places = np.arange(arr.size).reshape(arr.shape)
     places = np.take_along_axis(places, untraced(indices), axis)
     arr[np.unravel_index(places, arr.shape)] = values

@@ -110,8 +110,8 @@ class View:
     written : bool
         Whether the tracer, or a part of it, was written to.
     children : list or None
-        Weak references to the tracers that were read from it, and to arrays of its elements that
-        `np.asarray` gave.
+        Weak references to the tracers that were read from it and are current, and to arrays of its
+        elements that `np.asarray` gave.
     limit : int
         Number of children at which dead references are removed.
     link : object
@@ -168,11 +168,16 @@ class View:
             self.limit = 2 * len(self.living()) + 16
 
     def living(self) -> list[Any]:
-        """Return the views of this tracer that still exist."""
+        """Return the views of this tracer that exist and are current, and forget others.
+
+        An outdated view is added again when it is read again, so that a write to one of n views
+        does not cost n.
+        """
         children = self.children or []  # to which other threads may add meanwhile
-        pairs = [(reference, reference()) for reference in children]
-        children[: len(pairs)] = [reference for reference, child in pairs if child is not None]
-        return [child for _, child in pairs if child is not None]
+        n = len(children)
+        found = [x for of in children[:n] if not issubclass(type(x := of()), _GONE)]
+        children[:n] = map(weakref.ref, found)
+        return found
 
 
 # Held while a tracer is written to or read again, and while its view is created: threads may
@@ -298,15 +303,22 @@ class Outdated:
         view, pending = self.as_view, type(self)
         if view.layout is UNCLEAR:
             raise MutationError(
-                f"an array was written to, of which {view.how[0].__name__} gave a part that is "
-                f"used after that; it is not known whether NumPy would have given a view, which "
-                f"the write would have changed, or a copy: write .copy() behind it where it is read"
+                "an array was written to, of which "
+                + (
+                    "ravel or reshape"
+                    if sharing.get(view.how[0]) == "layout"
+                    else view.how[0].__name__
+                )
+                + " gave a part that is used after that; it is not known whether NumPy would have "
+                "given a view, which the write would have changed, or a copy: write .copy() behind "
+                "it where it is read, as in c = A[:, k].ravel().copy()"
             )
         set_class(self, pending.fresh)
         try:
             new = view.read_again()
             self._become(new)  # type: ignore[attr-defined]
             view.layout = min(getattr(new, "as_view", view.parent.as_view).layout, UNLIKE)
+            view.parent.as_view.add(self)
         except BaseException:
             set_class(self, pending)
             raise
@@ -318,6 +330,7 @@ class Outdated:
     __step__: Any = make_step
 
 
+_GONE = (type(None), Outdated)
 _outdated: dict[type, type] = {}
 forgets(lambda: (_outdated,))
 
@@ -405,12 +418,11 @@ def replace_value(x: Any, z: Any) -> None:
     before = plain_holder(x).payload
     x._become(z)
     holder = plain_holder(x)
-    if _layout(before) in (None, _layout(holder.payload)):
-        return
-    if type(holder.payload) is type(before):
-        memory: Any = type_info(type(before)).memory
-        holder.payload = memory.laid_out(holder.payload, before)
-    _compare(x, before)
+    if _layout(before) not in (None, _layout(holder.payload)):
+        if type(holder.payload) is type(before):
+            memory: Any = type_info(type(before)).memory
+            holder.payload = memory.laid_out(holder.payload, before)
+        _compare(x, before)
 
 
 def _compare(x: Any, before: Any) -> None:
@@ -426,18 +438,20 @@ def _layout(x: Any) -> Any:
 
 def write_back(x: Any) -> None:
     """Write a view that was written to back to its parents, and mark other views outdated."""
-    view, unlike = _mark_written(x), []
+    view, written, unlike = _mark_written(x), [], LIKE
     while view.parent is not None:
-        if view.layout is not LIKE:
-            unlike.append(x)
+        written.append(x)
+        unlike = unlike or view.layout
         parent, pattern = view.parent, view.pattern
         if pattern is None:
             replace_value(parent, written_through(parent, x, *view.how))
         elif not parent._put(pattern, (), x):
             replace_value(parent, store(parent, x, index=pattern))
         view, x = _mark_written(parent, but=x), parent
-    for x in unlike:  # read again, so that its layout is NumPy's if the array's layout is
+    # They are read again, so that their layout is NumPy's if the array's layout is.
+    for x in written if unlike else ():
         _outdate(x)
+        x.as_view.parent.as_view.living()
 
 
 def _mark_written(x: Any, but: Any = None) -> View:
@@ -445,9 +459,8 @@ def _mark_written(x: Any, but: Any = None) -> View:
     if (run := notes.get(x.level)) is not None:
         run.writes = True
     mine = view_of(x)
-    rest = [(x, mine)]
-    while rest:
-        x, view = rest.pop()
+    reached = [(x, mine)]
+    for x, view in reached:  # a view of an outdated one is outdated
         view.written = True
         for child in view.living() if view.children else ():
             if not issubclass(type(child), Tracer):
@@ -456,11 +469,13 @@ def _mark_written(x: Any, but: Any = None) -> View:
                     f"before: they are still used; write np.array in place of np.asarray, or "
                     f"y = y.copy() before the write"
                 )
-            if child is but or child.as_view.parent is not x:
-                continue
-            if not isinstance(child, Outdated):
-                _outdate(child)
-            rest.append((child, child.as_view))  # views of an outdated one may have been read again
+            if child is not but and child.as_view.parent is x:
+                reached.append((child, child.as_view))
+    for x, _ in reached[1:]:
+        _outdate(x)
+    for _, view in reached:
+        if view.children:
+            view.living()
     return mine
 
 
@@ -600,7 +615,6 @@ def in_place(
 
 def refuse_inner(x: Any, value: Any) -> None:
     """Raise if a value belongs to a differentiation that began inside that of x."""
-    inner: Tracer
     for inner in find_tracers(value):
         if inner.level > x.level:
             raise TracerError(
@@ -891,11 +905,9 @@ def check_alone(f: Any, traced: list[Any], leaves: list[Any]) -> None:
 
 def handed_out(x: Any) -> Any:
     """Return the payload of a tracer, as an array that the caller may keep and write to."""
-    payload = x.payload
-    cls = type(payload)
+    cls = type(x.payload)
     if issubclass(cls, Tracer):
-        return payload.owned()
-    if type_info(cls).memory is None:
-        return payload
-    del payload
-    return x.payload if alone(x) else duplicate(x.payload)
+        return x.payload.owned()
+    if type_info(cls).memory is None or alone(x):
+        return x.payload
+    return duplicate(x.payload)

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import gc
 import operator
+import sys
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from chainrules_py import LinearMap, MutationError, primitive, rule
 from chainrules_tape import Tape, grad, jvp, linearize, value_and_grad, vjp
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+try:
+    from benchmarks import counts
+finally:
+    sys.path.remove(str(ROOT))
 
 RNG = np.random.default_rng(11)
 LINE = RNG.uniform(0.5, 1.5, 6)
@@ -269,6 +278,69 @@ def test_random_programs_do_what_numpy_does(seed):
     pushed = jvp(program, (FLAT,), (t,))
     assert pushed[0] == y
     assert pushed[1] == pytest.approx(np.sum(bar * t), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("parts", [list, lambda y: [y[i : i + 2] for i in range(len(y) - 1)]])
+def test_a_write_to_one_of_many_views_costs_as_much_as_to_one_of_few(parts):
+    """A view that is outdated already costs a write nothing, until it is read again."""
+
+    def program(x):
+        y = x.copy()
+        for part in parts(y):
+            part *= 2.0
+        return np.sum(y * y)
+
+    def cost(n):
+        x = np.ones((n, 3))
+        return counts.instructions(lambda: grad(program)(x))
+
+    cost(4)
+    assert cost(160) <= 4.5 * cost(40)
+    x = RNG.uniform(0.5, 1.5, (6, 3))
+    h = 1e-6 * np.ones_like(x)
+    truth = (program(x + h) - program(x - h)) / 2e-6
+    assert np.sum(grad(program)(x)) == pytest.approx(truth, rel=1e-8)
+
+
+def test_a_view_that_is_read_again_sees_each_later_write():
+    """Also a view of a view whose layout is not known, which is read again with its parent."""
+
+    def program(x):
+        y = x * 1.0
+        y[0, 0] = 2.0
+        column, total = y[:, 1], 0.0
+        top = column[:3]
+        for k in range(4):
+            top[k % 3] = total + y[0, 0]
+            y[1] *= top[1]
+            total = total + np.sum(column) * np.sum(top)
+        return total + np.sum(y)
+
+    x = np.vstack([FLAT, FLAT])
+    h = 1e-6 * np.ones_like(x)
+    value, slope = value_and_grad(program)(x)
+    assert value == pytest.approx(program(x), rel=1e-13)
+    assert np.sum(slope) == pytest.approx((program(x + h) - program(x - h)) / 2e-6, rel=1e-6)
+
+
+def test_what_to_write_for_a_column_that_is_raveled_names_ravel_and_runs():
+    """NumPy's ravel of a column is a copy; its reshape is a view."""
+
+    def program(x, read):
+        y = x.copy()
+        for k in range(3):
+            column = read(y[:, k])
+            y[:, k] -= column.mean()
+            y[:, k] /= np.sqrt(np.sum(column**2))
+        return np.sum(y**3)
+
+    with pytest.raises(MutationError, match=r"ravel or reshape.* c = A\[:, k\].ravel\(\).copy\(\)"):
+        grad(lambda x: program(x, np.ravel))(FLAT)
+    h, copied = 1e-6 * FLAT**2, lambda y: y.ravel().copy()
+    truth = (program(FLAT + h, np.ravel) - program(FLAT - h, np.ravel)) / 2
+    for read in (copied, lambda y: y.flatten()):
+        slope = grad(lambda x, read=read: program(x, read))(FLAT)
+        assert np.sum(slope * h) == pytest.approx(truth, rel=1e-6)
 
 
 COPIES = {

@@ -411,6 +411,33 @@ def test_a_masked_result_keeps_the_other_numbers_of_its_array(of, mask):
     np.testing.assert_allclose(grad(f)(LINE), truth, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y, x: np.put(y, [0, 2], x[6:]),
+        lambda y, x: y.put([0, 2], x[6:]),
+        lambda y, x: np.putmask(y, np.ones(6, bool), x[6:]),
+        lambda y, x: np.fill_diagonal(y.reshape(2, 3), x[6:]),
+        lambda y, x: np.put(y[0:1].reshape(()), [0, -1], x),
+        lambda y, x: np.put(y[0:1].reshape(()), [], x),
+        lambda y, x: np.put_along_axis(y[0:1].reshape(()), np.array([0]), x[3:4], None),
+        lambda y, x: np.put(y, [4, 4, 1], x[2:4]),
+    ],
+)
+def test_no_values_write_nothing_and_an_array_without_axes_has_one_place(write):
+    def f(x):
+        y = x * 1.0
+        write(y, x)
+        return np.sum(y**2 * np.arange(1.0, 7.0))
+
+    assert value_and_grad(f)(LINE)[0] == f(LINE)
+    steps = 1e-6 * np.eye(6)
+    truth = [(f(LINE + h) - f(LINE - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(grad(f)(LINE), truth, rtol=1e-6, atol=1e-8)
+    pushed = [jvp(f, (LINE,), (1e6 * h,))[1] for h in steps]
+    np.testing.assert_allclose(pushed, truth, rtol=1e-6, atol=1e-8)
+
+
 def test_a_division_that_leaves_out_zeros():
     def f(x, dtype=None):
         y = np.divide(1.0, x, out=np.zeros_like(x), where=x != 0)
