@@ -230,16 +230,21 @@ class Guards:
         return not module or module.partition(".")[0] in self._packages
 
     def _note(
-        self, name: str, owner: Any, key: Any, names: set[str], is_stored: bool = True
+        self, name: str, owner: Any, key: Any, names: set[str], found_in: list[Any] | None = None
     ) -> Any:
         """Record a name, and the attributes of its value that the code names.
 
-        What `__getattr__` gives is not followed: it may give objects of its own kind without end.
+        What `__getattr__` gives is followed where it is among the values that the object holds:
+        it may give objects of its own kind without end.
         """
         lookup = Lookup(name, owner, key, None, type(owner) is dict)
         if (value := lookup.now()) is not Lookup:
             self._found.setdefault((id(owner), key), lookup._replace(value=value))
-            yield from [(x, None) for x in self._name(value, name) if is_stored]
+            yield from [
+                (x, None)
+                for x in self._name(value, name)
+                if found_in is None or any([y is value for y in found_in])
+            ]
             yield from self._attributes(name, value, names)
 
     def _attributes(self, name: str, x: Any, names: set[str]) -> Iterator[tuple[Any, Any]]:
@@ -261,7 +266,12 @@ class Guards:
                     yield from [(getattr(of_a_base, "fget", of_a_base), x) for of_a_base in each]
             else:
                 is_stored = key in own or bool(each) or issubclass(type(x), type)  # by a base of it
-                yield from self._note(f"{name}.{key}", x, key, set(), is_stored)
+                inside = [
+                    y[key]
+                    for y in dict(own).values()
+                    if isinstance(y, dict) and key in y and (id(x), key) not in self._found
+                ]  # at the first look-up: afterwards what it has made may be there
+                yield from self._note(f"{name}.{key}", x, key, set(), None if is_stored else inside)
         if type(own) is dict and is_instance(x):
             once = {
                 key

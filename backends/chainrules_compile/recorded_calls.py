@@ -224,13 +224,12 @@ class Notes:
             return by(*operands, **options)
         self.check_errors()
         try:
-            y = self._computed(function, by, operands, options)
+            return self._computed(function, by, operands, options)
         except (RecordingError, Unfit, TypeError, AttributeError, NotImplementedError):
             raise  # independent of numbers, or already remembered
         except Exception as error:
             self.failed = error
             raise
-        return y
 
     def check_errors(self) -> None:
         """Record whether floating-point warnings are suppressed; raise for other handling.
@@ -387,7 +386,8 @@ class Notes:
                 value: Value = self.operand(x)
                 parent = x if isinstance(x, Noted) else None
                 return self._value(y, self._name(), value.memory or value), parent
-        mine = is_mutable_destination(y) and is_compact(y)
+        row = y if y.size else y.reshape(-1)  # without elements, strides may be zero
+        mine = is_mutable_destination(row) and is_compact(row)
         return self._value(y, self._name(), own if mine else ELSEWHERE), None
 
     def _noted(

@@ -16,7 +16,7 @@ import numpy as np
 
 from chainrules_compile.internal_functions import dot_to, is_finite, sum_to
 from chainrules_compile.recorded_type_members import fields_of, opaque_fields
-from chainrules_compile.recorded_values import Noted, Subscripts, plain_one
+from chainrules_compile.recorded_values import Noted, Subscripts, plain
 from chainrules_compile.statistics_steps import PULLBACKS
 from chainrules_py import Primitive
 from chainrules_py.extend import Library, Lock, Memory, aliases, register_array_type, see, type_info
@@ -209,11 +209,11 @@ def memory_of(stated: Memory) -> Memory:
         for each in (x, y):
             if isinstance(each, Noted):
                 each.recorder.overlaps = True
-        return overlap(plain_one(x), plain_one(y))  # type: ignore[misc]
+        return overlap(plain(x), plain(y))  # type: ignore[misc]
 
     return Memory(
         owner=lambda x: x.recorder.owner(stated.owner(x.payload)),
-        layout=lambda x: stated.layout(plain_one(x)),
+        layout=lambda x: stated.layout(plain(x)),
         laid_out=lambda x, like: x.recorder.laid_out(x, like),
         fingerprint=lambda x, full: (stated.fingerprint(x.payload, full), x.recorder.writes(x)),
         lock=None if stated.lock is None else lambda x, locks: stated.lock(x.payload, locks),  # type: ignore[misc]

@@ -282,11 +282,6 @@ def plain(x: Any) -> Any:
     return x
 
 
-def plain_one(x: Any) -> Any:
-    """Return the payload of a recorded value; other values unchanged."""
-    return x.payload if isinstance(x, Noted) else x
-
-
 def holds_noted(x: Any) -> bool:
     """Return whether a value is recorded, or contains a recorded value."""
     cls = type(x)

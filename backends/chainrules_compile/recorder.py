@@ -63,7 +63,8 @@ class Recorder(Notes):
         if keywords.get("out") is not None:
             return self.write_result(function, "", operands, keywords)
         if function in WRITERS:
-            return self.write_by(function, operands, keywords)
+            first = keywords.pop(WRITERS[function], *operands[:1])
+            return self.write_by(function, (first, *operands[1:]), keywords)
         if function is np.nan_to_num and not (*operands[1:2], keywords.get("copy", True))[0]:
             raise RecordingError(
                 "nan_to_num(x, copy=False) writes to an array that it is given, in a function that "
@@ -299,8 +300,15 @@ class Recorder(Notes):
         self.calls.append(Call(through, places, reading.options, (parent.noted,)))
 
 
-WRITERS = frozenset((np.copyto, np.putmask, np.place, np.put, np.put_along_axis, np.fill_diagonal))
-"""Library functions that write into their first operand, and return None."""
+WRITERS = {
+    np.copyto: "dst",
+    np.putmask: "a",
+    np.place: "arr",
+    np.put: "a",
+    np.put_along_axis: "arr",
+    np.fill_diagonal: "a",
+}
+"""Library functions that write into their first operand, and return None; the operand's name."""
 WRITING_METHODS = frozenset(("fill", "sort", "partition", "put"))
 REFUSED_METHODS = {
     "resize": "x = np.resize(x, shape)",

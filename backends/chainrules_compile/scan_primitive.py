@@ -16,7 +16,7 @@ import numpy as np
 from chainrules_compile.compile_one_call import CompiledProgram, Making
 from chainrules_compile.errors import RecordingError, behind
 from chainrules_compile.guards import Guards
-from chainrules_compile.recorded_values import Noted, plain_one
+from chainrules_compile.recorded_values import Noted
 from chainrules_compile.recorder import apart, sharing
 from chainrules_compile.scan_iteration import Leaves
 from chainrules_compile.scan_recording import LONG, Changing, Turns, Unsteady
@@ -269,7 +269,7 @@ def scan_turns_rrule(
         return new, (*ys, *state)
 
     end, found = turns(forward, given[1], given[2], length, backwards)
-    if any([type(plain_one(plain(x))) in (float, complex) for x in end]):
+    if any([type(getattr(plain(x), "payload", plain(x))) in (float, complex) for x in end]):
         raise Changing  # they would become NumPy numbers as elements of an array
     ys, states = _split(found, len(found) - n)
 

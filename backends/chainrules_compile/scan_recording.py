@@ -19,7 +19,7 @@ from chainrules_compile.loop_node import Loop, rows_of, stacked_rows
 from chainrules_compile.passes.scan_bodies import with_own_turns
 from chainrules_compile.recorded_calls import ELSEWHERE
 from chainrules_compile.recorded_types import classes
-from chainrules_compile.recorded_values import Noted, plain_one
+from chainrules_compile.recorded_values import Noted, plain
 from chainrules_compile.scan_iteration import Leaves, Turn, renamed
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import write
@@ -115,7 +115,7 @@ class Turns:
         """Return an output of all iterations as an array, zero where absent; None if all are."""
         kept = None if self.kept is None else self.kept[j]
         rows = [each[j] for each in self.results]
-        there = [plain_one(y) for y in rows if y is not None]
+        there = [plain(y) for y in rows if y is not None]
         if kept is None and not there:
             return None
         if kept is None and self.kept is not None:
@@ -153,7 +153,7 @@ class Turns:
     def _turn(self, at: int) -> Turn:
         """Record the loop body on placeholders."""
         held = [self._held(x) for x in self.carry]
-        rows = [None if x is None else self._stand_in(plain_one(x)[at]) for x in self.rows]
+        rows = [None if x is None else self._stand_in(plain(x)[at]) for x in self.rows]
         state = [x if h is None else h for h, x in zip(held, self.carry, strict=True)]
         new, ys = self.f(tuple(state), tuple(rows))
         going = [y for h, y in zip(held, new, strict=True) if h is not None]
@@ -164,7 +164,7 @@ class Turns:
 
     def _held(self, x: Any) -> Noted | None:
         """Return the placeholder of a leaf of the carry; None for a static leaf."""
-        y = plain_one(x)
+        y = plain(x)
         if _static(y) or not isinstance(x, (Noted, np.ndarray)):
             return None
         if not (type_info(type(y)).is_array or type_info(type(y)).is_number):
@@ -192,7 +192,7 @@ class Turns:
 
     def _laid(self, x: Any) -> Any:
         """Return a C-contiguous array: the array itself, or a copy."""
-        y, noted = plain_one(x), isinstance(x, Noted)
+        y, noted = plain(x), isinstance(x, Noted)
         if type(y) is not np.ndarray or y.flags.c_contiguous:
             return x
         return duplicate(x) if noted else np.ascontiguousarray(x)
@@ -222,7 +222,7 @@ class Turns:
         ends = [renamed(h.current, self.recorder._name()) for h in turn.carried]
         keeps = [Value(self.recorder._name(), list) for y in turn.ys if y is not None]
         call = Call(loop, operands, {}, (*ends, *keeps))
-        found = run_loop(call, (*[payloads[x] for x in same], *map(plain_one, firsts), *lists))
+        found = run_loop(call, (*[payloads[x] for x in same], *map(plain, firsts), *lists))
         if any([x.layout != layout_of(y) for x, y in zip(ends, found, strict=False)]):
             raise Changing
         self.recorder.calls.append(call)
@@ -247,13 +247,13 @@ class Turns:
                 Call(rows_of, (self.recorder.operand(x),), options, (value,))
             )
             values.append(value)
-            lists.append(rows_of(plain_one(x), **options))
+            lists.append(rows_of(plain(x), **options))
         return values, lists
 
     def _stacked(self, first: list[Any], kept: Value, rows: list[Any]) -> Any:
         """Record the array that stacks single outputs and those of the loop after them."""
         operands = (*[self.recorder.operand(x) for x in first], kept)
-        payload = stacked_rows(*map(plain_one, first), rows, back=self.back)
+        payload = stacked_rows(*map(plain, first), rows, back=self.back)
         value = self.recorder._value(payload, self.recorder._name(), None)
         self.recorder.calls.append(Call(stacked_rows, operands, {"back": self.back}, (value,)))
         return self.recorder._noted(payload, value, None, None)
@@ -270,7 +270,7 @@ def _form(y: Any) -> tuple[Any, Any]:
 
 def _row_form(x: Any) -> Any:
     """Return the shape and dtype of an output in the stacked array."""
-    y = plain_one(x)
+    y = plain(x)
     return np.shape(y), getattr(y, "dtype", None) or np.asarray(y).dtype
 
 
@@ -278,7 +278,7 @@ def _same_form(held: Noted | None, x: Any, y: Any) -> bool:
     """Return whether the new carry of an iteration has the form of the old one."""
     if held is None:
         return type(x) is type(y) and not isinstance(x, Noted) and repr(x) == repr(y)
-    y, z = plain_one(y), held.payload
+    y, z = plain(y), held.payload
     return type(y) is type(z) and _form(y) == _form(z)
 
 

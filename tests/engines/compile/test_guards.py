@@ -355,6 +355,60 @@ def test_attributes_that_a_method_finds_are_seen():
     assert len(compiled.programs) == 2
 
 
+class Layered(Holder):
+    def __init__(self, **layers):
+        super().__init__()
+        self.known.update(layers)
+
+    def loss(self, x):
+        return np.sum(self.layer(x) + self.layers[0](x))
+
+
+class Slotted:
+    __slots__ = ("w",)
+
+    def __init__(self):
+        self.w = np.ones(5)
+
+    def __call__(self, x):
+        return x * self.w
+
+
+class Found(Holder):
+    def __call__(self, x):
+        return x * self.w
+
+
+class Nested(Holder):
+    def __init__(self):
+        super().__init__()
+        self.known["inner"] = Slotted()
+
+    def __call__(self, x):
+        return self.inner(x)
+
+
+def _renewed(layer):
+    at = layer.known["inner"] if isinstance(layer, Nested) else layer
+    if isinstance(at, Found):
+        at.known["w"].value = at.w * 2.0
+    else:
+        at.w = at.w * 2.0
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("layer", [Slotted, Found, Nested])
+def test_layers_that_a_method_finds_in_a_dict_are_followed(layer, target):
+    model = Layered(layer=layer(), layers=[layer()])
+    compiled, h = compile(grad(model.loss), target=target), 1e-6
+    for change in (model.layer, model.layers[0], None):
+        steps = [(model.loss(X + h * e) - model.loss(X - h * e)) / (2 * h) for e in np.eye(5)]
+        np.testing.assert_allclose(compiled(X), steps, rtol=1e-6)
+        if change is not None:
+            _renewed(change)
+    assert len(compiled.programs) == 3
+
+
 def test_functions_and_objects_in_a_container_are_compared_by_identity():
     chosen = {"f": np.sin, "layer": Sine()}
     f = value_and_grad(lambda x: np.sum(chosen["f"](chosen["layer"](x))))
@@ -1233,6 +1287,30 @@ def test_what_an_object_gives_without_end_is_not_followed():
     compiled = compile(lambda x: np.sum(x * x) * (1.0 if held else 2.0))
     assert compiled(X) == np.sum(X * X)
     assert vars(held) == {"path": ""}
+
+
+class Kept(Endless):
+    """An object that keeps the other objects that it makes."""
+
+    def __init__(self):
+        self.made = {}
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.__dict__["made"].setdefault(name, Kept())
+
+    def __bool__(self):
+        return self.left is not None
+
+    def __len__(self):
+        return self.left is not None
+
+
+def test_what_an_object_makes_at_each_look_up_and_keeps_is_not_followed():
+    held = Kept()
+    compiled = compile(lambda x: np.sum(x * x) * (1.0 if held else 2.0))
+    assert [compiled(X), compiled(X)] == [np.sum(X * X)] * 2
 
 
 def _by_lambda(x, scale):

@@ -130,6 +130,28 @@ def test_a_gradient_through_writes_to_what_shares_memory_is_compiled(name, chang
     assert len(compiled.programs) == 1
 
 
+EMPTY = {
+    "rows": lambda y: operator.isub(y[:0, [0, 1]], 1.0),
+    "column of rows": lambda y: operator.setitem(y[:0, [0, 1]], (slice(None), 0), 1.0),
+    "places": lambda y: operator.imul(y[:, np.array([], int)], 2.0),
+    "rows from rows": lambda y: operator.setitem(y, (slice(0), [0, 1]), y[:0, [1, 2]]),
+    "rows in place": lambda y: operator.isub(y[:0, [0, 1]], y[:0, [1, 2]]),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+@pytest.mark.parametrize("door", [lambda f: lambda x: f(x), ct.value_and_grad])
+def test_an_empty_selection_of_a_copy_is_written_to(name, door):
+    def f(x):
+        y = np.copy(x).reshape(2, 3)
+        EMPTY[name](y)
+        return np.sum(y**2)
+
+    compiled = compile_checked(door(f), strict=True)
+    for x in (X, -X):
+        assert same(compiled(x), door(f)(x))
+
+
 MASKS = {
     "zeros like": lambda x: np.less(x, 0.5, out=np.zeros_like(x, bool), where=~np.isnan(x)),
     "computed": lambda x: np.less(x, 0.5, out=x > 3.0, where=x > 0),
@@ -181,6 +203,13 @@ def test_results_written_into_arrays():
         lambda b, x: np.fill_diagonal(b, x[0]),
         lambda b, x: np.put_along_axis(b, np.array([[0], [1], [2]]), x[1], 1),
         lambda b, x: np.add.at(b, ([0, 0, 1], [1, 1, 2]), x[0]),
+        lambda b, x: np.copyto(src=x[:3], dst=b),
+        lambda b, x: np.put(ind=[0, 2], v=x[:2], a=b),
+        lambda b, x: np.place(mask=b > 2.0, vals=x[:2], arr=b),
+        lambda b, x: np.fill_diagonal(val=x[0], a=b),
+        lambda b, x: np.put_along_axis(
+            values=x[1], arr=b, axis=1, indices=np.array([[0], [1], [2]])
+        ),
         lambda b, x: b.fill(3.0),
         lambda b, x: b.sort(axis=0),
         lambda b, x: b.partition(1),
