@@ -215,21 +215,20 @@ scalar_rules(
     (i1e, lambda y, x: i0e(x) - scaled(y, x) - sign(x) * y),
 )
 
-for _operation, _slope, *_fixed in (
+for _operation, _slope in (
     (jv, lambda _y, v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
     (yv, lambda _y, v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x))),
     (iv, lambda _y, v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x))),
     (kv, lambda _y, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x))),
     (kve, lambda y, v, x: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
-    (hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / v, lower_varied),  # 16.3.1
-    (hyp1f1, lambda _y, a, b, x: a / b * hyp1f1(a + 1, b + 1, x), lower_varied),  # 13.3.15
-    (  # 15.5.1
-        hyp2f1,
-        lambda _y, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x),
-        lower_varied,
-    ),
 ):
-    of_order(_operation, _slope, *_fixed)
+    of_order(_operation, _slope)
+for _of_poles, _rise in (
+    (hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / v),  # 16.3.1
+    (hyp1f1, lambda _y, a, b, x: a / b * hyp1f1(a + 1, b + 1, x)),  # 13.3.15
+    (hyp2f1, lambda _y, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x)),  # 15.5.1
+):
+    of_order(_of_poles, _rise, lower_varied)
 
 scalar_rules(
     (expi, lambda _y, x: divide(exp(x), x)),

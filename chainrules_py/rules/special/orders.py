@@ -34,13 +34,8 @@ def refuse(t, operation, place, x):
 
 def around(operation: Any, place: int, *xs: Any, width: Any = WIDTH) -> Any:
     """Differentiate by central differences of eighth and sixth order; NaN where these differ."""
-    sides = [
-        [
-            operation(*[x + d if i == place else x for i, x in enumerate(xs)])
-            for d in (k * width, -k * width)
-        ]
-        for k in (1, 2, 3, 4)
-    ]
+    at = lambda d: operation(*xs[:place], xs[place] + d, *xs[place + 1 :])
+    sides = [(at(k * width), at(-k * width)) for k in (1, 2, 3, 4)]
     steps = [up - down for up, down in sides]
     eighth, sixth = [
         sum(
