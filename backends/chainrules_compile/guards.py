@@ -272,6 +272,10 @@ class Guards:
                     if isinstance(y, dict) and key in y and (id(x), key) not in self._found
                 ]  # at the first look-up: afterwards what it has made may be there
                 yield from self._note(f"{name}.{key}", x, key, set(), None if is_stored else inside)
+        theirs = not (is_own(x) or isinstance(x, (types.FunctionType, types.ModuleType)))
+        if type(own) is dict and theirs:
+            for key in sorted(names & own.keys()):  # of another package's object, as model.coef_
+                yield from self._note(f"{name}.{key}", x, key, set())
         if type(own) is dict and is_instance(x):
             once = {
                 key

@@ -7,7 +7,6 @@ arrays that it is a view of; other views of these are read again at their next u
 from __future__ import annotations
 
 import contextlib
-import functools
 import operator
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -187,14 +186,14 @@ class Recorder(Notes):
         operands = (x.current, self.operand(other))
         now, theirs = x.payload, plain(other)
         y = function(now, theirs)
-        in_place(function)(now, theirs)
+        getattr(operator, f"i{function.__name__.strip('_')}")(now, theirs)  # such as iadd
         alike = type(y) is type(now) and y.dtype == now.dtype
         if alike and (x.reading is not None or layout_of(y) == layout_of(now)):
             self._become(x, function, operands, {}, y)
-            return
-        value = self._value(y, self._name(), None)
-        self.calls.append(Call(function, operands, {}, (value,)))
-        self._become(x, store, (operands[0], value), {"index": read_whole})
+        else:
+            value = self._value(y, self._name(), None)
+            self.calls.append(Call(function, operands, {}, (value,)))
+            self._become(x, store, (operands[0], value), {"index": read_whole})
 
     def add_at(
         self, operation: Any, x: Any, rest: tuple[Any, ...], options: dict[str, Any]
@@ -316,12 +315,6 @@ REFUSED_METHODS = {
     "setflags": "x = x.copy()",
 }
 PROPERTIES: dict[str, Any] = {}
-
-
-@functools.cache
-def in_place(function: Any) -> Any:
-    """Return the in-place operator of an operator."""
-    return getattr(operator, f"i{function.__name__.strip('_')}")
 
 
 def refuse_plain(function: Any) -> NoReturn:

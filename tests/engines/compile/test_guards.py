@@ -397,6 +397,15 @@ def _renewed(layer):
 
 
 @pytest.mark.parametrize("target", ["numpy", "c"])
+def test_attributes_of_an_object_of_another_package_are_seen(target):
+    model = np.polynomial.Polynomial([1.0, 2.0, 3.0])
+    compiled = compile(grad(lambda x: np.sum(x * model.coef)), target=target)
+    for k in (1.0, 2.0, 5.0):
+        model.coef = k * np.arange(1.0, 4.0)
+        assert compiled(np.ones(3)).tolist() == [k, 2.0 * k, 3.0 * k]
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
 @pytest.mark.parametrize("layer", [Slotted, Found, Nested])
 def test_layers_that_a_method_finds_in_a_dict_are_followed(layer, target):
     model = Layered(layer=layer(), layers=[layer()])
