@@ -451,7 +451,7 @@ def write_back(x: Any) -> None:
     # They are read again, so that their layout is NumPy's if the array's layout is.
     for x in written if unlike else ():
         _outdate(x)
-        x.as_view.parent.as_view.living()
+        x.as_view.parent.as_view.living()  # which forgets x
 
 
 def _mark_written(x: Any, but: Any = None) -> View:
@@ -475,7 +475,7 @@ def _mark_written(x: Any, but: Any = None) -> View:
         _outdate(x)
     for _, view in reached:
         if view.children:
-            view.living()
+            view.living()  # which forgets those that are outdated now
     return mine
 
 
