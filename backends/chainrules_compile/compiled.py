@@ -157,14 +157,12 @@ class Compiled(Generic[P, R]):
                 continue
             if y is not MISS:
                 if debug_hooks.checks is not None:
-                    self._debug(y, Plain(self._f, args, keywords))
+                    plain = Plain(self._f, args, keywords)
+                    debug_hooks.checks.compiled(
+                        self.__name__, y, plain.result(), alike(y, plain, self.programs)
+                    )
                 return y  # type: ignore[no-any-return]
         return self._record(args, keywords)  # type: ignore[no-any-return]
-
-    def _debug(self, y: Any, plain: Plain) -> None:
-        """Compare the result of a program with that of the function."""
-        expected, same = plain.result(), alike(y, plain, self.programs)
-        debug_hooks.checks.compiled(self.__name__, y, expected, same)  # type: ignore[union-attr]
 
     def _record(self, args: Any, keywords: Any) -> Any:
         if self._full or is_traced((args, keywords)):

@@ -40,6 +40,7 @@ METHODS = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)  
 GROWING = (list, dict, set, deque)  # whose length is compared
 READ = [each.__getitem__ for each in (dict, list, tuple, deque)]  # of entries that are compared
 MOST_BYTES = 1 << 26  # maximum size of an array that is restored
+MOST_FOLLOWED = 20_000  # maximum number of objects whose attributes are looked up
 MOST = 32  # maximum length of a container whose arrays and numbers are compared
 SHARED: dict[str, Any] = {  # random generators
     "np.random": np.random.get_state.__self__,  # type: ignore[attr-defined]
@@ -165,6 +166,11 @@ class Guards:
         """Follow callables, each with its `self`, and the callables that they lead to."""
         while waiting:
             waiting += self._follow(*waiting.pop())
+            if len(self._followed) > MOST_FOLLOWED:
+                raise Unfit(
+                    "its objects make others without end, as a __getattr__ that makes what it "
+                    "lacks; pass what they hold as arguments"
+                )
 
     def _follow(self, f: Any, owner: Any) -> Iterator[tuple[Any, Any]]:
         """Record the lookups of a callable; yield the callables in it, each with its `self`."""

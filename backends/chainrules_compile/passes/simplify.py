@@ -307,10 +307,8 @@ def canonical(call: Call) -> Call:
     ufunc: Any = UFUNCS.get(call.function)
     if ufunc is None and call.function is operator.pow:
         x, p = call.operands
-        if is_array(x) and type(p) in (int, float) and x.dtype.kind == "f":
-            ufunc = _POWERS.get(p)
-            if ufunc is not None:
-                return call_of(ufunc, (x,), {}, call.results, (x,))
+        if is_array(x) and type(p) in (int, float) and x.dtype.kind == "f" and p in _POWERS:
+            return call_of(_POWERS[p], (x,), {}, call.results, (x,))
     if ufunc is None or (call.values != call.operands and not all(map(_is_plain, call.operands))):
         return call
     return called(call, ufunc)

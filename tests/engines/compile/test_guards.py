@@ -364,6 +364,25 @@ class Layered(Holder):
         return np.sum(self.layer(x) + self.layers[0](x))
 
 
+class Growing:
+    """Settings that make those that they lack."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.__dict__.setdefault(name, Growing())
+
+
+def test_objects_that_make_others_without_end_are_no_program():
+    held = Growing()
+    held.optim.rate = 3.0
+    compiled = compile(value_and_grad(lambda x: x * held.optim.rate))
+    with pytest.warns(RecordingWarning, match="make others without end"):
+        assert compiled(2.0) == (6.0, 3.0)
+    held.optim.rate = 5.0
+    assert compiled(2.0) == (10.0, 5.0)
+
+
 class Slotted:
     __slots__ = ("w",)
 
