@@ -225,8 +225,8 @@ for _operation, _slope in (
     of_order(_operation, _slope)
 for _of_poles, _rise in (
     (hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / v),  # 16.3.1
-    (hyp1f1, lambda _y, a, b, x: a / b * hyp1f1(a + 1, b + 1, x)),  # 13.3.15
-    (hyp2f1, lambda _y, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x)),  # 15.5.1
+    (hyp1f1, lambda _y, a, b, x: divide(a, b) * hyp1f1(a + 1, b + 1, x)),  # 13.3.15
+    (hyp2f1, lambda _y, a, b, c, x: divide(a * b, c) * hyp2f1(a + 1, b + 1, c + 1, x)),  # 15.5.1
 ):
     of_order(_of_poles, _rise, lower_varied)
 

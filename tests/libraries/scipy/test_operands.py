@@ -151,3 +151,6 @@ def test_pythons_numbers_are_numpys(part: int, count: int) -> None:
 def test_poles_of_pythons_numbers() -> None:
     assert np.isnan(grad(special.chndtrinc)(3.0, 0.0, 0.2))
     assert np.isclose(grad(special.elliprc, 1)(0.0, 0.7), -np.pi / 4 / 0.7**1.5)
+    for of_poles, *orders in ((special.hyp1f1, 2.0, 0.0), (special.hyp2f1, 0.3, 4.2, 0.0)):
+        ahead = jvp(lambda x, f=of_poles, at=orders: f(*at, x), (0.5,), (1.0,))[1]
+        assert not np.isfinite(ahead)
