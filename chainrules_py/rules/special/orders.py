@@ -52,8 +52,11 @@ def around(operation: Any, place: int, *xs: Any, width: Any = WIDTH) -> Any:
 def between_poles(operation, place, *xs):
     """Differentiate in a parameter with poles at 0, -1, -2, ..., by closer differences near one."""
     to_pole = abs(xs[place] - minimum(round(xs[place]), 0.0))
-    # At a pole a width above 0, by which the two formulas differ.
-    return around(operation, place, *xs, width=minimum(WIDTH, to_pole / 40 + 1e-14))
+    # Around a pole the two formulas differ; where a series ends before its pole, they agree.
+    step = where(to_pole < 1e-12, 1e-6, minimum(WIDTH, to_pole / 40))
+    width = xs[place] + step - xs[place]  # the step that is taken in floating point
+    is_finite = abs(operation(*xs)) < math.inf
+    return around(operation, place, *xs, width=width) * where(is_finite, 1.0, math.nan)
 
 
 def varied(operation, place, *xs, slope=around):

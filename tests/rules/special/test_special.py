@@ -260,7 +260,22 @@ def test_a_pole_of_a_parameter_is_no_number():
     """There the formulas of two orders differ."""
     for pole in (0.0, -1.0, np.zeros(1)):
         assert np.isnan(slope(lambda b: v.hyp1f1(0.5, b, 0.3))(pole)).all()
+    assert np.isnan(grad(lambda b: v.hyp0f1(b, 0.3))(-20.0))  # of a residue of 1e-48
     assert grad(lambda b: v.hyp1f1(1.5, b, 1e-6))(0.1) == pytest.approx(-1.500001859505e-4, 1e-8)
+
+
+@pytest.mark.parametrize(
+    "f, upper",
+    [
+        (lambda b: v.hyp1f1(-2.0, b, 0.3), [-2.0]),
+        (lambda b: v.hyp2f1(1.85, -2.0, b, 0.3), [1.85, -2.0]),
+    ],
+)
+def test_a_series_that_ends_before_a_pole_of_its_parameter(f, upper):
+    for order in (-2.0, -3.0, -7.0):
+        polynomial = lambda b: mp.hyper(upper, [b], mp.mpf(3) / 10)  # the place is no pole of it
+        truth = (polynomial(order + mp.mpf(10) ** -7) - polynomial(order - mp.mpf(10) ** -7)) * 5e6
+        assert grad(f)(order) == pytest.approx(float(truth), 1e-6)
 
 
 @pytest.mark.parametrize(
