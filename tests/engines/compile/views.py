@@ -157,7 +157,7 @@ def judge(seed, same):
                     wanted = error
                 try:
                     found = compiled(*given)
-                except RecordingError as error:
+                except (RecordingError, RecordingWarning) as error:
                     said[name] = f"refused: {error}"
                     break
                 except ERRORS as error:
