@@ -37,13 +37,8 @@ def around(operation: Any, place: int, *xs: Any, width: Any = WIDTH) -> Any:
     at = lambda d: operation(*xs[:place], xs[place] + d, *xs[place + 1 :])
     sides = [(at(k * width), at(-k * width)) for k in (1, 2, 3, 4)]
     steps = [up - down for up, down in sides]
-    eighth, sixth = [
-        sum(
-            (c / width * d for c, d in zip(form[1:], steps[1:], strict=False)),
-            form[0] / width * steps[0],
-        )
-        for form in FORMS
-    ]
+    terms = [[c / width * d for c, d in zip(form, steps, strict=False)] for form in FORMS]
+    eighth, sixth = [sum(rest, first) for first, *rest in terms]
     size = abs(eighth) + 1e-2 * (abs(sides[0][0]) + abs(sides[0][1]))
     # A factor, so that further derivatives are NaN as well.
     return eighth * where(abs(eighth - sixth) <= 1e-6 * size, 1.0, math.nan)
