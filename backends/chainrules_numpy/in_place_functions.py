@@ -88,6 +88,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """Write at flat indices in C order."""
     check(np.put, a, ind, v, mode=mode)
+    if not np.size(v):
+        return  # NumPy looks at no index then
     a = np.atleast_1d(a)  # a view: without axes, NumPy knows no indices of several elements
     places = np.take(np.arange(a.size), untraced(ind), mode=mode).reshape(-1)
     write_cycled(a, np.unravel_index(places, a.shape), v, np.arange(places.size))

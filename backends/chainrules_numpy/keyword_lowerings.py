@@ -376,6 +376,20 @@ def unsupported(fact: str, write: str) -> UnsupportedKeywordError:
     return UnsupportedKeywordError(told(fact, Line(caller()), write))
 
 
+def laid_out(x: Any) -> Any:
+    """Return a plain array with the layout in memory of the program's own, or None if unknown.
+
+    A small part of an array that was written to has memory of its own; the program's is a view.
+    """
+    if has_known_layout(x):
+        return plain(x)
+    view: Any = getattr(x, "as_view", None)
+    if getattr(view, "parent", None) is None or view.pattern is None:
+        return None
+    whole = laid_out(view.parent)
+    return None if whole is None else whole[view.pattern.join(())]
+
+
 def order_of(x: Any, order: str | None) -> str:
     """Return the order, C or F, that is meant: A and K stand for that of the memory of x.
 
@@ -390,7 +404,7 @@ def order_of(x: Any, order: str | None) -> str:
     np.ravel(0, order)  # type: ignore[call-overload]  # checks it
     if x.ndim < 2:
         return "C"
-    known = plain(x) if has_known_layout(x) else None
+    known = laid_out(x)
     if isinstance(known, np.ndarray):
         if order == "A":
             return "F" if known.flags.fnc else "C"

@@ -22,6 +22,7 @@ from chainrules_py.extend import (
     advised,
     advised_at,
     advisers,
+    filled,
     find_tracers,
     remedies,
     root_module,
@@ -38,6 +39,10 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
     if "read-only" in str(error) and str(line.called).rpartition(".")[2] in _WRITERS:
         made = f"{line.written} = np.copy({line.written})"
         return f"write {made} after the line that makes it: it is read-only"
+    if line.option("writeable") and str(line.called).endswith("sliding_window_view"):
+        x = (line.arguments or ["x"])[0]
+        part = filled("write to {0}, as in {0}[i : i + n] = y, not to its windows", x)
+        return f"leave it out where windows are only read; {part}"
     if (written := _in_python(line)) is not None:
         return written
     if last:  # SciPy itself refuses what is no array

@@ -98,8 +98,10 @@ def moved(name: str, rng: str, arguments: list[str], keywords: dict[str, str]) -
     given = dict(zip(defaults, arguments, strict=False)) | keywords
     write = ALONG[name] if "axis" in given else write
     x = ast.parse(given.get("x", "x"), mode="eval").body
-    if not isinstance(x, (ast.Name, ast.Attribute, ast.Subscript)):
-        write = write.replace("{x} = ", "{x}[...] = ")  # a view that a call returns
+    if not isinstance(x, (ast.Name, ast.Subscript)):
+        write = write.replace("{x} = ", "{x}[...] = ")  # a view that is no variable, as y.T
+    if "out" in given:
+        write = f"{given['out']}[...] = {write}"
     if name == "multivariate_normal":  # its vectors are one more axis
         length = f"len({given['mean']})"
         given["size"] = f"np.append({given['size']}, {length})" if "size" in given else length
@@ -197,6 +199,10 @@ _advice: dict[str, Any] = {
     **dict.fromkeys(OTHERS, _BESIDE),
     "choice": _choice,
 }
+advise(
+    random.Random.shuffle,
+    "write order = list(range(len({0}))), random.shuffle(order), and {0} = {0}[order]",
+)
 for _name, _draw in _advice.items():
     for _home in (np.random.Generator, np.random.RandomState, np.random):
         if hasattr(_home, _name):

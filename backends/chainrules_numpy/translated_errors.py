@@ -33,7 +33,9 @@ def refuse(error: BaseException) -> None:
     TracerError
         With what to write instead.
     """
-    if isinstance(error, (TypeError, ValueError)) and not isinstance(error, TracerError):
+    if isinstance(error, (TypeError, ValueError, NotImplementedError)) and not isinstance(
+        error, TracerError
+    ):
         _refuse_said(error)
     if type(error).__module__ == "ctypes":
         _refuse_in_c(error)
@@ -51,9 +53,14 @@ def refuse(error: BaseException) -> None:
         return
     line, said = Line.of(error), str(error).partition("\n")[0]
     _refuse_mean(error, line)
-    if re.search(_SERIES, said):
+    if re.match(_WIDER, said):
         fact = f"a series of traced coefficients takes no operand that is wider ({said})"
-        write = "write c.astype(float) for coefficients c of less than 64 bits"
+        write = (
+            "write polyvander(t, len(c) - 1) @ c * z for (p * z)(t), of coefficients c, with a "
+            "complex number z, after 'from numpy.polynomial.polynomial import polyvander'"
+            if "complex" in said
+            else "write c.astype(float) for coefficients c of less than 64 bits"
+        )
         raise TracerError(told(fact, line, write)) from error
     if line is None or not any(line.traced()):
         return
@@ -83,6 +90,10 @@ def refuse(error: BaseException) -> None:
 _SAID = {
     "Supplied output array must be contiguous": "out= of a random generator is plain memory: write "
     "b[...] = rng.random(b.shape)",
+    "out must be a numpy array": "write b[...] = rng.permuted(x, axis=axis), where b is what is "
+    "given as out",
+    "Axis argument is only supported on ndarray": "write y = np.take(y, "
+    "rng.permutation(y.shape[axis]), axis)",
     "output must be an array": "out= of a method is plain memory: write t[...] = c.cumsum() for "
     "c.cumsum(out=t)",
 }
@@ -130,7 +141,7 @@ def _refuse_attribute(error: AttributeError) -> None:
 def _refuse_said(error: Exception) -> None:
     at = Line.of(error)
     said = next((line for said, line in _SAID.items() if str(error).startswith(said)), None)
-    if said and at is not None and any(at.traced()):
+    if said and at is not None and (at.node is None or any(at.traced())):
         raise TracerError(told(f"a traced array is written ({error})", at, said)) from error
     if str(error).startswith("object __array__ method not producing"):
         fact = "an argument has an __array__ that returns no plain array, such as a traced one"
@@ -158,6 +169,11 @@ def _refuse_mean(error: BaseException, line: Line | None) -> None:
 
 _SERIES = "'(Chebyshev|Hermite|HermiteE|Laguerre|Legendre|Polynomial)'"
 """Classes of NumPy whose operators turn any error into a missing operator."""
+_NUMBERS = rf"({_SERIES}|'(complex|float|int|list|tuple|numpy\.\w+)')"
+_WIDER = (
+    rf"unsupported .*: ({_SERIES} and {_NUMBERS}|{_NUMBERS} and {_SERIES})$|operand {_SERIES} does"
+)
+"""Such an error beside numbers; beside a text, the operator is missing in NumPy too."""
 
 
 def _refuse_in_c(error: BaseException) -> None:

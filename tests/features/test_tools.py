@@ -680,9 +680,11 @@ def test_a_derived_rule_is_transformed_by_jax():
 
 
 def test_an_axis_of_results_that_does_not_exist():
-    for f, axis in ((lambda x: 2.0 * x, 5), (np.sum, 1), (lambda x: x if x[0] > 0 else -x, 5)):
-        with pytest.raises(NotDifferentiableError, match=f"out_axes={axis} .*write out_axes=0"):
-            vmap(f, 0, axis)(np.ones((3, 4)))
+    by_value = lambda x: x if x[0] > 0 else -x
+    for f, axis in ((lambda x: 2.0 * x, 5), (np.sum, 1), (by_value, 5), (lambda x: 2.0, -2)):
+        for n in (3, 0)[: 1 + (f is not by_value)]:
+            with pytest.raises(NotDifferentiableError, match=f"out_axes={axis} .*write out_axes=0"):
+                vmap(f, 0, axis)(np.ones((n, 4)))
     assert vmap(lambda x: 2.0 * x, 0, -1)(np.ones((3, 4))).shape == (4, 3)
 
 

@@ -20,7 +20,7 @@ from chainrules_numpy.function_aliases.alias_constructors import (
 )
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import AsArgument, Call, has_known_layout, plain
+from chainrules_py.extend import AsArgument, Call, plain
 
 _f: Any
 _composite: Any
@@ -40,8 +40,8 @@ def ravel(x: Any, order: str = "C") -> Any:
     """Return a view of a contiguous array, else a copy: reshaping would return more views."""
     order = low.order_of(x, order)
     y = m.ravel(x, order)
-    flags = getattr(plain(x), "flags", None)
-    if flags is None or not has_known_layout(x):  # another library, or unknown
+    flags = getattr(low.laid_out(x), "flags", None)
+    if flags is None:  # another library, or unknown
         return y
     return y if flags[f"{order}_CONTIGUOUS"] else v.copy(y)
 

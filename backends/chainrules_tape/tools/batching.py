@@ -253,17 +253,21 @@ def _stack(ys: list[Any], axis: int) -> Any:
                 f"examples give {ys[0]!r} and others, which are no numbers to be put together"
             )
         return ys[0]
-    ndim = getattr(ys[0], "ndim", 0)
-    if not -ndim - 1 <= axis <= ndim:
-        raise NotDifferentiableError(
-            f"out_axes={axis} is no axis of the results of all examples, which are "
-            f"{describe(ys[0])} for one; write out_axes=0"
-        )
+    _check_axis((len(ys), *getattr(ys[0], "shape", ())), axis)
     if info.is_python_number and not find_tracers(ys):
         import numpy as np  # because Python's numbers belong to no array library
 
         return np.stack(ys, axis=axis)
     return v.stack(*ys, axis=axis)
+
+
+def _check_axis(shape: tuple[int, ...], axis: int) -> None:
+    """Raise if results of this shape, with the axis of examples in front, have no such axis."""
+    if not -len(shape) <= axis < len(shape):
+        raise NotDifferentiableError(
+            f"out_axes={axis} is no axis of the results of all examples, whose shape is {shape} "
+            f"with the examples in front; write out_axes=0"
+        )
 
 
 def _out(y: Any, n: int, level: int, axis: int) -> Any:
@@ -275,11 +279,12 @@ def _out(y: Any, n: int, level: int, axis: int) -> Any:
     elif _is_array(y):
         y = v.broadcast_to(cast(Any, y), shape=(n, *y.shape))
     elif type_info(type(y)).is_number:
-        return v.broadcast_to(_stack([y], 0), shape=(n,))
+        y = v.broadcast_to(_stack([y], 0), shape=(n,))
     else:
         return y
+    _check_axis(y.shape, axis)
     order = [*range(1, y.ndim)]
-    order.insert(range(y.ndim)[axis], 0)  # which raises for an axis that y has not
+    order.insert(range(y.ndim)[axis], 0)
     return y if axis == 0 else v.permute_dims(y, axes=tuple(order))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import linecache
 import operator
+import random
 import re
 import subprocess
 import sys
@@ -179,6 +180,52 @@ def test_what_moves_elements_along_an_axis_is_written_with_it(name, axis):
     known = x.copy()
     y = getattr(np.random.default_rng(SEED), name)(known, **{} if axis is None else {"axis": axis})
     np.testing.assert_array_equal(found["x"], known if y is None else y)
+
+
+@pytest.mark.parametrize("shape", [(5,), (3, 2)])
+@pytest.mark.parametrize("axis", ["", "axis=0, "])
+def test_the_line_for_an_array_that_is_permuted_in_place_writes_to_it(axis, shape):
+    def permuted(x, line):
+        y = x * 1.0
+        exec(line, {"y": y, "rng": np.random.default_rng(SEED), "np": np})
+        return y
+
+    x, call = np.arange(1.0, 1 + np.prod(shape)).reshape(shape), f"rng.permuted(y, {axis}out=y)"
+    keywords = {"out": "y"} | ({"axis": "0"} if axis else {})
+    written = chainrules_numpy.random_draw_advice.moved("permuted", "rng", ["y"], keywords)
+    y, pullback = vjp(lambda x: permuted(x, written), x)
+    np.testing.assert_array_equal(y, permuted(x, call))
+    # A permutation is the inverse of its transpose.
+    np.testing.assert_array_equal(pullback(y)[0], x)
+    with pytest.raises(TracerError, match=r"write b\[...\] = rng.permuted"):  # without a source
+        vjp(lambda x: permuted(x, call), x)
+
+
+def test_an_array_that_is_shuffled_without_a_source():
+    def shuffled(x, line):
+        y = x * 1.0
+        exec(line, {"y": y, "rng": np.random.default_rng(SEED)})
+        return y
+
+    x = np.arange(6.0).reshape(3, 2)
+    refused = pytest.raises(TracerError, match=r"write y = np.take\(y, rng.permutation")
+    with refused, pytest.warns(UserWarning, match="shuffl"):
+        vjp(lambda x: shuffled(x, "rng.shuffle(y, 1)"), x)
+    written = chainrules_numpy.random_draw_advice.moved("shuffle", "rng", ["y.T"], {})
+    np.testing.assert_array_equal(shuffled(x, written), shuffled(x, "rng.shuffle(y.T)"))
+
+
+def test_the_shuffle_of_the_standard_library_is_written_with_an_index():
+    """Rows, which are views, would be duplicated, as they are in NumPy."""
+
+    def f(x):
+        y = x * 1.0
+        random.Random(1).shuffle(y)
+        return y
+
+    write = re.escape("random.shuffle(order), and y = y[order]")
+    with pytest.raises(TracerError, match=write):
+        vjp(f, np.arange(8.0).reshape(4, 2))
 
 
 def test_rows_of_a_view_are_shuffled_as_it_is_written():

@@ -420,6 +420,8 @@ def test_a_masked_result_keeps_the_other_numbers_of_its_array(of, mask):
         lambda y, x: np.fill_diagonal(y.reshape(2, 3), x[6:]),
         lambda y, x: np.put(y[0:1].reshape(()), [0, -1], x),
         lambda y, x: np.put(y[0:1].reshape(()), [], x),
+        lambda y, x: np.put(y, [100], x[6:]),
+        lambda y, x: np.put(y, [100], []),
         lambda y, x: np.put_along_axis(y[0:1].reshape(()), np.array([0]), x[3:4], None),
         lambda y, x: np.put(y, [4, 4, 1], x[2:4]),
     ],
