@@ -25,10 +25,10 @@ _OTHER = frozenset(
     }
 )
 
-_MATRIX = "write np.linalg.{name}(x.compute()), if one machine holds the matrix"
-_VALUES = "write x.compute() before, or leave it out"
+_MATRIX = "call the whole function with NumPy's array, x.compute(), if one machine holds the matrix"
+_VALUES = "call the whole function with NumPy's array, x.compute(), or leave it out"
 _REFUSED = {
-    **dict.fromkeys(("svd", "svdvals", "qr", "lstsq", "pinv", "matrix_rank"), _MATRIX),
+    **dict.fromkeys(("svd", "svdvals", "qr", "lstsq", "matrix_rank"), _MATRIX),
     **dict.fromkeys(("eig", "eigvals", "lu_factor", "qr_raw", "matrix_norm"), _MATRIX),
     **dict.fromkeys(("real_if_close", "complex_outside"), _VALUES),
     "bincount": "write np.sum(np.where(labels == k, weights, 0.0)) for each k",
@@ -36,7 +36,7 @@ _REFUSED = {
     "reduce": "write the loop, or chainrules_dask.map_reduce_grad over blocks",
     "map": "write da.stack([f(x[i]) for i in range(n)]), or map_reduce_grad over blocks",
     "roots": _VALUES,
-    "unique_values": "write np.unique(x.compute())",
+    "unique_values": _VALUES,
 }
 
 

@@ -124,6 +124,7 @@ _CORES: dict[Any, str] = {
     v.eigh: "(n,n)->(n),(n,n)",
     v.eigvalsh: "(n,n)->(n)",
     v.expm: "(n,n)->(n,n)",
+    v.pinv: "(m,n)->(n,m)",
 }
 for _operation, _signature in _CORES.items():
     _along_cores(_operation, _signature)

@@ -154,6 +154,7 @@ PROGRAMS = {
     ),
     "slogdet": lambda w, x: np.linalg.slogdet((x.T @ (x * w**2)).rechunk(-1))[1],
     "solve": lambda w, x: np.sum(np.linalg.solve((x.T @ x).rechunk(-1), w.rechunk(-1))),
+    "pinv": lambda w, x: np.sum(np.linalg.pinv((x * w).rechunk(-1)) ** 2),
     "writes": written,
     "writes by masks": written_by_masks,
     "a buffer that is filled": filled,
@@ -199,6 +200,7 @@ BY_HAND = {
     ),
     "slogdet": lambda w, x: np.linalg.slogdet(x.T @ (x * w**2))[1],
     "solve": lambda w, x: np.sum(np.linalg.solve(x.T @ x, w)),
+    "pinv": lambda w, x: np.sum(np.linalg.pinv(x * w) ** 2),
 }
 
 
