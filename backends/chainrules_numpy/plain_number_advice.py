@@ -438,7 +438,7 @@ def _initial(write: str, pair: str = "") -> Any:
             return None
         call = line.without("initial")
         plain = {each.arg for each in line.node.keywords} <= {"axis", "initial", "keepdims"}
-        if plain and len(line.arguments) < 3:
+        if call and plain and len(line.arguments) < 3:
             return f"use {filled(write, call=call, initial=initial)}"
         return f"use {filled(write, call='y', initial=initial)} for the result y without initial="
 

@@ -251,7 +251,7 @@ def cumulative_prod_rule(x, *, axis, include_initial):
     """y_k = y_{k-1} x_k, so ẏ_k = x_k ẏ_{k-1} + y_{k-1} ẋ_k: a recurrence, without division."""
     y = cumulative_prod(x, axis=axis, include_initial=include_initial)
     flat = x if x.ndim and axis is not None else reshape(x, shape=(-1,))
-    saved = flat, _along(x, axis), x.shape, include_initial
+    saved = flat, _along(x, axis), x.shape, y.ndim, include_initial
     return y, (LinearMap(_cumulative_prod_push, _cumulative_prod_pull, *saved),)
 
 
@@ -260,16 +260,16 @@ def _before(x, axis):
     return _cut(cumulative_prod(x, axis=axis, include_initial=True), axis, slice(x.shape[axis]))
 
 
-def _cumulative_prod_push(x_dot, x, axis, shape, include_initial):
+def _cumulative_prod_push(x_dot, x, axis, shape, ndim, include_initial):
     y_dot = recurrence(x, _before(x, axis) * _like(x_dot, len(shape), x.shape), axis)
     if not include_initial:
-        return y_dot
+        return y_dot if ndim else index(y_dot, (..., 0))  # PyTorch's of one number is a number
     shape = [*y_dot.shape]
     shape[axis] = 1  # even if there is no element
     return concat(full_like(y_dot, shape=tuple(shape), fill=0), y_dot, axis=axis)
 
 
-def _cumulative_prod_pull(y_bar, x, axis, shape, include_initial):
+def _cumulative_prod_pull(y_bar, x, axis, shape, ndim, include_initial):
     """x̄_j = conj(y_{j-1}) s_j with s_j = ȳ_j + conj(x_{j+1}) s_{j+1}."""
     if include_initial:
         y_bar = _cut(y_bar, axis, slice(1, None))

@@ -72,5 +72,11 @@ def test_every_sample(name, dtype):
     assert bool(found) == ((name, dtype) in DIFFERENT), "\n".join(found[:5])
 
 
+def test_products_and_sums_of_a_number_without_axes():
+    """NumPy's of a number has one axis; PyTorch's has none."""
+    numbers = [("cumprod", "float64"), ("cumsum", "float64")]
+    assert [text for case in numbers for text in differing(*case)] == []
+
+
 def test_the_table_names_functions_that_there_are():
     assert DIFFERENT.keys() <= set(CASES)

@@ -18,6 +18,7 @@ from chainrules_py import ChainRulesError, TracerError
 from chainrules_tape import grad, jvp, linearize, vjp
 
 X = np.arange(1.0, 4.0)
+CURVE = np.poly1d([1.0, 2.0])
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,7 @@ X = np.arange(1.0, 4.0)
         (lambda s: np.interp(-0.3, [0.0, 1.0], [1.0, 2.0], left=s), "np.where"),
         (lambda s: np.max(X, initial=s), "np.maximum(np.max(X), s)"),
         (lambda s: np.prod(X, initial=np.sum(s)), "(np.prod(X) * np.sum(s))"),
+        (lambda s: np.sum(CURVE, initial=s), "y + s for the result y without initial="),
     ],
 )
 @pytest.mark.parametrize("point", [2.0, np.float64(2.0), np.asarray(2.0)])

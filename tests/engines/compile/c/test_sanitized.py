@@ -11,12 +11,11 @@ pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("native")]
 
 CODE = """
 import sys
-from chainrules_compile import compile
-from tests.engines.compile.random_programs import SAID, check_compiled, check_loose, run
-for check in (check_compiled, check_loose):
-    check.__globals__["compile"] = lambda f: compile(f, target="c")
-    run(check, 10, int(sys.argv[1]))
-assert SAID["equal"] and SAID["close"], SAID
+from tests.engines.compile import random_programs as r
+r.TARGET = "c"
+for check in (r.check_compiled, r.check_loose):
+    r.run(check, 10, int(sys.argv[1]))
+assert r.SAID["equal"] and r.SAID["close"], r.SAID
 """
 
 
