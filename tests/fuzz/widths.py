@@ -276,7 +276,7 @@ def numbers_of(point: Point, *xs: Any, real: bool = True) -> list[Any]:
     for leaf in leaves(point.gauged(*xs)):
         if not isinstance(leaf, (type, str)):
             cls = getattr(type(leaf), "__dispatch_type__", type(leaf))
-            if np.dtype(getattr(leaf, "dtype", cls)).kind in "iufc":
+            if np.dtype(getattr(leaf, "dtype", cls)).kind in "iufcO":  # objects may be traced
                 found.append(leaf * 1.0 if real else leaf)
     return found
 
