@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins  # `sum` is SciPy's function here
 import functools
 import inspect
 import math
@@ -224,7 +225,7 @@ def affine_transform(
     if matrix.ndim == 1:
         at = [matrix[i] * grid[i] + offsets[i] for i in range(n)]
     else:  # one product after the other, as SciPy does, for the same last digit
-        at = [sum(map(operator.mul, matrix[i], grid), start=offsets[i]) for i in range(n)]
+        at = [builtins.sum(map(operator.mul, matrix[i], grid), start=offsets[i]) for i in range(n)]
     return _interpolated(x, at, order, mode, cval, prefilter)
 
 
@@ -420,7 +421,7 @@ def generic_gradient_magnitude(
     if not parts:  # without axes; in an image that is a number, too
         return x
     if kind_of(parts[0]) == "complex":  # SciPy squares complex numbers, not their sizes
-        return v.sqrt(sum(y * y for y in parts))
+        return v.sqrt(builtins.sum(y * y for y in parts))
     return v.vector_norm(v.stack(*parts), axis=0)
 
 

@@ -93,6 +93,15 @@ def test_interpolation(order, mode):
         _same("rotate", X, np.array(33.0), reshape=False, **given)
 
 
+def test_interpolation_after_the_sum_of_scipy_was_looked_up():
+    """The module's ``sum`` is SciPy's from then on, and was called for Python's."""
+    assert ours.sum is not sum
+    _same("affine_transform", X, MATRIX, np.array([0.3171, -0.2219]))
+    filtered = functools.partial(ours.generic_gradient_magnitude, derivative=ours.sobel)
+    expected = theirs.generic_gradient_magnitude(X + 1j, theirs.sobel)
+    np.testing.assert_allclose(filtered(X + 1j), expected)
+
+
 def test_forms():
     _same("spline_filter", X)
     _same("spline_filter1d", X, order=5, mode="reflect")
