@@ -297,6 +297,7 @@ def ignore_derivatives(x: Any) -> Any:
             return ignore_derivatives(x(*operands, **options))
 
         return made(constant, x, ignore_derivatives)
+    x = joining[1](x) if joining[0] else x
     for tracer in find_tracers(x):
         while isinstance(tracer, Tracer):
             tracer = tracer.ignored()

@@ -68,3 +68,15 @@ def test_what_holds_nothing_passes():
     stopped = grad(lambda x: x * stop_gradient(model)["layer"].w[0])(2.0)
     assert stopped == 1.0
     assert stop_gradient(model)["act"] is np.tanh
+
+
+def test_an_array_of_traced_numbers_is_a_constant():
+    def f(x):
+        c = ignore_derivatives(np.array([x, 2.0 * x]))
+        assert type(c) is np.ndarray
+        assert c.dtype == float
+        return x * x * np.sum(c)
+
+    assert grad(f)(3.0) == 2.0 * 3.0 * 9.0
+    assert jvp(f, (3.0,), (1.0,)) == (81.0, 54.0)
+    assert grad(grad(f))(3.0) == 18.0
