@@ -113,7 +113,8 @@ class Compiled(Generic[P, R]):
         )
         self._lock = Lock()
         self._runs: tuple[Callable[..., Any], ...] = ()
-        self.as_it_is, self._why = False, recording_refusals.NOT_CALLED
+        self.as_it_is = False
+        self._why = "was not called yet with plain arguments, so there is no program; call it first"
         self._rolling = "loose" if getattr(write, "loops", False) else "never"
         self._unkept, self._age = 0, 0
         self._strict = strict
@@ -223,7 +224,8 @@ class Compiled(Generic[P, R]):
         ):
             self._unkept += 1
             self._why = (
-                f"ran as it is, and is not a program yet: {recording_refusals.OF_OTHER_NUMBERS}"
+                "ran as it is, and is not a program yet: what was written does not fit the numbers "
+                "of this call, as where a matrix has no factor"
             )
             return expected
         if y is MISS or not alike(y, plain, [made]):

@@ -301,7 +301,11 @@ class Entry:
                 once=True,
                 tell=True,
             )
-        if not recordable(cls) or issubclass(cls, _STATIC) or has_own(x):
+        if (
+            not recordable(cls)
+            or issubclass(cls, np.bool_ | np.integer | np.character)
+            or has_own(x)
+        ):
             if name not in self._opaque or isinstance(x, PLAIN):
                 return self._static(x, name)
             self._checks.append(self._is_not(name, cls))
@@ -414,10 +418,6 @@ def alike(x: Any, y: Any) -> bool:
     if type(x) is tuple is type(y):
         return len(x) == len(y) and all(map(alike, x, y))
     return type(x) is type(y) and form_of(x) == form_of(y) and np.array_equal(x, y)
-
-
-_STATIC = (np.bool_, np.integer, np.character)
-"""NumPy scalars that are static."""
 
 
 def _shown(x: Any) -> str:

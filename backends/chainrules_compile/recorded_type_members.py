@@ -66,7 +66,6 @@ OF_ARRAYS = {
     "flat": "x.reshape(-1)[:] = y",
 }
 """Attributes of arrays that cannot be set, and what to write instead."""
-PARTS = ("real", "imag")
 
 STATIC = frozenset(
     (
@@ -96,7 +95,7 @@ def fields_of(cls: type) -> dict[str, Any]:
         for name, instead in OF_ARRAYS.items():
             of = fields.get(name, property(functools.partial(member_of, name=name)))
             fields[name] = of.setter(refuse_setting(name, instead))
-        for name in PARTS:
+        for name in ("real", "imag"):
             of = property(functools.partial(member_of, name=name))
             fields[name] = of.setter(functools.partial(set_part, name))
     else:

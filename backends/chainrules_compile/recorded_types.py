@@ -144,7 +144,8 @@ def _is_stated(function: Any) -> bool:
     if function in aliases:
         operation = aliases[function].operation
         return isinstance(operation, Primitive) and is_settled(operation)
-    if isinstance(function, _BY_CLASSES):
+    # Operators, ufuncs and their methods, and attributes.
+    if isinstance(function, np.ufunc | types.BuiltinFunctionType | operator.attrgetter):
         return True
     return (getattr(function, "__module__", None) or "").startswith("chainrules_")
 
@@ -156,8 +157,6 @@ _HOMES = frozenset(
     )
 )
 """Modules whose functions return new arrays; exceptions for the form are in `SHAPED_BY_DATA`."""
-_BY_CLASSES = (np.ufunc, types.BuiltinFunctionType, operator.attrgetter)
-"""Operators, ufuncs and their methods, and attributes."""
 _OF_ELEMENTS = frozenset((np.ndarray.item, np.ndarray.tolist, np.generic.item, np.generic.tolist))
 """Methods that return Python numbers, whose class depends on the dtype."""
 

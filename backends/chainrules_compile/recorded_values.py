@@ -30,6 +30,7 @@ from chainrules_py.extend import (
     flatten,
     is_structure_type,
     joined,
+    root_module,
     told,
     type_info,
     unflatten,
@@ -96,6 +97,9 @@ class Noted:
     # -- conversions to plain values, which are refused
 
     def __float__(self) -> float:
+        if "logging" in map(root_module, Line(caller()).library):
+            written(self, "")
+            return float(self.payload)
         return refuse(self, "a float")
 
     def __complex__(self) -> complex:
@@ -188,13 +192,7 @@ def member_of(x: Noted, name: str) -> Any:
 
 def written(x: Noted, text: str) -> str:
     """Return a text of a value, after noting that a program cannot make it."""
-    Unfit(
-        told(
-            f"a text is made of {describe(x.payload)}",
-            Line(caller()),
-            "print, or format, what the compiled function returns",
-        )
-    )
+    Unfit(told(f"a text is made of {describe(x.payload)}", Line(caller()), _INSTEAD["a text"]))
     return text
 
 
@@ -303,6 +301,7 @@ _INSTEAD = {
     "a complex": "use {x} + 0j",
     "an array": "write it with functions of NumPy's or of chainrules_py.ops, or as a @primitive",
     "bytes": "return it, and pickle what the compiled function gives",
+    "a text": "print, or format, what the compiled function returns",
 }
 """What to write where nothing is known of the called function."""
 
@@ -335,6 +334,8 @@ def refuse(x: Noted, kind: str) -> NoReturn:
             write = f"pass {of} as an argument"
         elif x.payload.dtype.kind == "b":
             write = f"use np.compress({place}, {of}, axis=0)"
+    elif isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.Mod):  # "%.3f" % x
+        write = _INSTEAD["a text"]
     raise RecordingError(
         told(
             f"{describe(x.payload)} of a function that is being compiled does not become {kind}",

@@ -115,7 +115,9 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
     who = raised_in(line, error)
     if not who and isinstance(error, TypeError) and _OF_C.search(str(error)):
         who = "what is written in C"
-    write = "" if line is None or found is error else instead_at(line)
+    # A tape raises an error of its own because of that of the called function.
+    at = Line.of(error.__cause__ or error) if isinstance(error, ChainRulesError) else line
+    write = "" if at is None or found is error else instead_at(at)
     if who:
         said = f"{who} raises {type(error).__name__} of values that are noted: {error}"
         return Unfit(told(said, line, write) if write else said)
@@ -139,14 +141,6 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
     )
     made.__cause__ = error
     return made
-
-
-NOT_CALLED = "was not called yet with plain arguments, so there is no program; call it first"
-
-
-OF_OTHER_NUMBERS = (
-    "what was written does not fit the numbers of this call, as where a matrix has no factor"
-)
 
 
 def another_result(raised: Exception | None, how: str = "runs as it is") -> str:

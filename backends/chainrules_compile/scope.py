@@ -125,7 +125,5 @@ def identifier(text: str) -> str:
     name = re.sub(r"\W", "_", unicodedata.normalize("NFKC", text))
     if not name.isidentifier():
         name = f"_{name}"
-    return f"{name}_" if keyword.iskeyword(name) or name in _OF_MODULES else name
-
-
-_OF_MODULES = ("__builtins__", "__debug__", "__name__")
+    taken = keyword.iskeyword(name) or name in ("__builtins__", "__debug__", "__name__")
+    return f"{name}_" if taken else name

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import logging
+import re
 import warnings
 
 import numpy as np
@@ -202,6 +204,56 @@ def test_what_has_no_program_says_why():
         with pytest.raises(RecordingError, match=r"texts is not a program.*a text is made"):
             ask()
     assert "a text is made" in compiled.explain()
+
+
+@pytest.mark.parametrize("of", [lambda f: f, value_and_grad], ids=["value", "gradient"])
+def test_a_log_keeps_a_function_from_being_compiled(of, capsys):
+    def loss(x):
+        value = np.sum(x * x)
+        logging.getLogger("loss").warning("loss %.3f", value)
+        return value
+
+    compiled = compile(of(loss))
+    with pytest.warns(RecordingWarning, match="a text is made"):
+        compiled(np.arange(3.0))
+    compiled(np.arange(4.0))
+    written = capsys.readouterr().err.splitlines()
+    assert [*dict.fromkeys(written)] == ["loss 5.000", "loss 14.000"]
+
+
+def test_a_text_by_percent_is_left_outside():
+    compiled = compile(lambda x: ("%.3f" % np.sum(x), np.sum(x))[1], strict=True)  # noqa: UP031
+    with pytest.raises(RecordingError, match="print, or format, what the compiled function"):
+        compiled(np.ones(2))
+
+
+CLOSE = {
+    "assert_allclose": lambda x: np.testing.assert_allclose(x / x, 1.0),
+    "assert_approx_equal": lambda x: np.testing.assert_approx_equal(np.sum(x / np.sum(x)), 1.0),
+    "assert_array_almost_equal": lambda x: np.testing.assert_array_almost_equal(x / x, 1.0),
+    "assert_array_max_ulp": lambda x: np.testing.assert_array_max_ulp(x / x, np.ones(3)),
+}
+
+
+@pytest.mark.parametrize("of", [lambda f: f, value_and_grad], ids=["value", "gradient"])
+@pytest.mark.parametrize("name", CLOSE)
+def test_the_assertion_that_errors_advise_is_compiled(name, of):
+    def asserted(x):
+        CLOSE[name](x)
+        return np.sum(x * x)
+
+    x = np.arange(1.0, 4)
+    with pytest.raises(RecordingError, match=r"use assert np\.allclose\(") as error:
+        compile(of(asserted), strict=True)(x)
+    advised = re.search(r"use assert (np\.allclose\(.*\))$", str(error.value))[1]
+
+    def checked(x):
+        assert eval(advised, {"np": np, "x": x})
+        return np.sum(x * x)
+
+    compiled = compile(of(checked), strict=True)
+    for k in range(3):
+        np.testing.assert_equal(compiled(x + k), of(checked)(x + k))
 
 
 def test_what_is_refused_says_why():
