@@ -59,6 +59,7 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = False
 nb_execution_timeout = 300
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # with tables
 # Widgets would load two scripts from a network.
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 
