@@ -483,7 +483,9 @@ def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, 
         return None
     frames = [trace.tb_frame for trace in tracebacks_of(error)]
     for frame in filter(is_of_library, frames):
-        if write := advised_at(found := Line(frame)):
+        # The line that calls a frame of ours may be that of an optimizer, which got plain values.
+        theirs = not root_module(frame).startswith("chainrules_")
+        if theirs and (write := advised_at(found := Line(frame))):
             return found, write
     outer = Line(frames[-1])
     write = remedy(outer, error, last=True) if line is None else None

@@ -12,6 +12,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 from chainrules_py import (
     LinearMap,
@@ -23,7 +24,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_tape import grad
+from chainrules_tape import grad, jacobian, value_and_grad
 
 LIBRARY = """
 import functools
@@ -326,3 +327,21 @@ def test_an_option_of_a_rule_of_maps_is_given_a_map():
         grad(lambda k: f(1.0, k=k))(3.0)
     assert "(x, k=2.0), without the *, and give @rule(" in str(caught.value)
     assert "one more LinearMap, for k" in str(caught.value)
+
+
+CALLERS = {
+    "minimize": lambda f, x: optimize.minimize(f, x, jac=grad(f)),
+    "minimize, value and gradient": lambda f, x: optimize.minimize(value_and_grad(f), x, jac=True),
+    "fsolve": lambda f, x: optimize.fsolve(grad(f), x),
+    "root": lambda f, x: optimize.root(lambda y: y, x, jac=jacobian(f)),
+    "fmin_bfgs": lambda f, x: optimize.fmin_bfgs(lambda y: 1.0, x, fprime=grad(f), disp=0),
+}
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+def test_the_line_at_fault_is_advised_not_the_optimizer_that_calls_it(caller):
+    def f(x):
+        return np.sum(np.exp(np.array([x[0], x[1], 0.0])))
+
+    with pytest.raises(TracerError, match=r"use np\.stack\(\[x\[0\], x\[1\], 0\.0\]\)"):
+        CALLERS[caller](f, np.ones(2))
