@@ -231,6 +231,7 @@ INSTEAD: dict[Any, Any] = {
         lambda x: isinstance(x, np.ndarray) or (isinstance(x, Tracer) and not np.isscalar(x))
     ),
     np.lexsort: lambda keys, axis=-1: np.lexsort(plainly(keys), axis),
+    np.repeat: lambda x, counts, axis=None: np.repeat(x, plainly(counts), axis),
     np.array: _array,
     np.asarray: _asarray,
     np.asanyarray: _asarray,
