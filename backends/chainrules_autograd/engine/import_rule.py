@@ -40,7 +40,8 @@ def import_rule(
     Parameters
     ----------
     f : callable
-        A function written in ``autograd.numpy``, of arrays and numbers.
+        A function written in ``autograd.numpy``, of arrays and numbers, or a primitive of autograd,
+        whose options keep their defaults.
     operands : int, optional
         How many of its parameters are operands, by position; by default those without a default.
         The others are options, by name.
@@ -76,7 +77,9 @@ def import_rule(
     >>> print(grad(lambda x: imported(x).sum())(np.zeros(2)))
     [0.5 0.5]
     """
-    names, options = parameters_of_imported(f, operands)
+    made_of = getattr(f, "fun", f)  # a primitive of autograd has operands of this, and no options
+    names, options = parameters_of_imported(made_of, operands or getattr(made_of, "nin", None))
+    options = options if made_of is f else {}
     value = functools.partial(_value, f)
     primal = declared(f, names, options, value) if to is None else without_rule(to, f)
     half = lambda g, n: import_rule(g, operands=n)
