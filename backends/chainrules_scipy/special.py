@@ -1,4 +1,7 @@
-"""Functions of ``scipy.special`` that convert arguments to plain arrays, for traced values too."""
+"""Functions of ``scipy.special`` that convert arguments to plain arrays, for traced values too.
+
+SciPy's ufuncs, which take traced values as they are, are found here as well.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,8 @@ __all__ = [
 if not isinstance(native.betainc, np.ufunc):  # SciPy's array-API dispatch hides the ufuncs
     import chainrules_scipy.ufunc_rules  # noqa: F401  # pyright: ignore[reportUnusedImport]
 with_shortcuts(native.roots_gegenbauer, native.roots_jacobi)
-FOLLOWED: dict[str, Any] = follow_all(
+_UFUNCS = {name: f for name, f in vars(native).items() if isinstance(f, np.ufunc)}
+FOLLOWED: dict[str, Any] = _UFUNCS | follow_all(
     native,
     *("genlaguerre", "roots_gegenbauer", "roots_genlaguerre", "roots_jacobi", "roots_sh_jacobi"),
 )

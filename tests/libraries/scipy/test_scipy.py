@@ -679,3 +679,14 @@ def test_an_updated_factorisation_of_traced_matrices_is_refused_by_our_error():
 
     with pytest.raises(TracerError, match="make it an operation"):
         grad(f)(np.eye(3) + np.arange(9.0).reshape(3, 3))
+
+
+def test_ufuncs_are_found_beside_the_functions_that_are_replaced():
+    """As a program of autograd imports both kinds."""
+    from chainrules_scipy.special import gammaln, logsumexp
+
+    slope = grad(lambda x: logsumexp(gammaln(x)))
+    x, h = np.array([1.5, 2.5, 4.0]), 1e-6
+    value = lambda x: scipy.special.logsumexp(scipy.special.gammaln(x))
+    truth = [(value(x + h * e) - value(x - h * e)) / (2 * h) for e in np.eye(3)]
+    np.testing.assert_allclose(slope(x), truth, rtol=1e-7)
