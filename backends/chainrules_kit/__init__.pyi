@@ -24,6 +24,7 @@ from chainrules_kit.host_callbacks import (
 )
 from chainrules_kit.imported_functions import (
     imported_from,
+    is_constant_of_another,
     of_own,
     own_function,
     refuse_traced_captures,
@@ -91,6 +92,7 @@ __all__ = [
     "exported_line",
     "flat",
     "imported_from",
+    "is_constant_of_another",
     "is_hosted",
     "many_directions",
     "nestings",

@@ -15,9 +15,6 @@ from chainrules_py import NoRuleError
 from chainrules_py import ops as v
 from chainrules_py.extend import flatten, kind_of, unflatten
 
-_SECOND = ("grad of grad", "jvp of grad", "grad of jvp")
-_THIRD = ("grad of grad of grad", "third order")
-
 
 def supported(
     exported: Callable[..., Any],
@@ -64,8 +61,8 @@ def supported(
         grad, jvp = works(("grad", "backward")), works(("jvp",))
         mapped = ("vmap", "vmap of grad") if grad else ("vmap",)
         order: float = int(grad or jvp)
-        if order and works(_SECOND, any):
-            order = math.inf if works(_THIRD, any) else 2
+        if order and works(("grad of grad", "jvp of grad", "grad of jvp"), any):
+            order = math.inf if works(("grad of grad of grad", "third order"), any) else 2
         return Support(
             grad,
             jvp,

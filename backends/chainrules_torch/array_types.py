@@ -11,6 +11,7 @@ import array_api_compat.torch as xp
 import numpy as np
 import torch
 
+from chainrules_kit import is_constant_of_another
 from chainrules_py import Scalar
 from chainrules_py.extend import (
     Library,
@@ -139,23 +140,22 @@ def dtype_of(dtype: Any) -> Any:
 def beside_tensors(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """Convert NumPy arrays among operands to tensors, since PyTorch rejects arrays.
 
-    Beside tensors, NumPy scalars become Python numbers, which do not change the dtype.
+    Beside tensors, constants of other engines become tensors too, and NumPy scalars become Python
+    numbers, which do not change the dtype.
     """
-    kinds = tuple(map(type, operands))
-    if any([issubclass(cls, np.generic) for cls in kinds]) and any(
-        [issubclass(cls, TENSOR) for cls in kinds]
-    ):
+    tensors = [x for x in operands if isinstance(x, torch.Tensor)]
+    device = tensors[0].device if tensors else None
+    if tensors:
         operands = tuple([x.item() if isinstance(x, np.generic) else x for x in operands])
-    if not any([isinstance(x, np.ndarray) for x in operands]):
-        return operands
-    device = next((x.device for x in operands if isinstance(x, torch.Tensor)), None)
+    others = [
+        isinstance(x, np.ndarray) or (bool(tensors) and is_constant_of_another(x, PLAIN))
+        for x in operands
+    ]
     return tuple(
         [
             # A copy: PyTorch may write to the memory, and has no negative strides.
-            torch.from_numpy(np.array(native(x), order="C")).to(device)
-            if isinstance(x, np.ndarray)
-            else x
-            for x in operands
+            torch.from_numpy(np.array(native(x), order="C")).to(device) if is_other else x
+            for x, is_other in zip(operands, others, strict=True)
         ]
     )
 

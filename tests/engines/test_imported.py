@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from chainrules_py import NotDifferentiableError, RuleError, rrule
+from chainrules_py import NotDifferentiableError, RuleError, export, primitive, rrule
+from chainrules_py import ops as v
 from chainrules_tape import grad, hvp, jvp, value_and_grad
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
@@ -133,3 +134,57 @@ def test_an_imported_module_that_is_trained_keeps_its_statistics_as_in_pytorch(m
     np.testing.assert_allclose(
         grad(lambda q: np.sum(grad(cubes)(q) * x))(x), twice, rtol=1e-8, atol=1e-10
     )
+
+
+@primitive
+def dot(a: Any, b: Any) -> Any:
+    return v.sum(a * b * b)
+
+
+@rrule.register(dot)
+def dot_rrule(a: Any, b: Any) -> Any:
+    return v.sum(a * b * b), lambda g: (g * b * b, 2.0 * g * a * b)
+
+
+@pytest.mark.parametrize("function", ["stated", "torch", "jax"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_array_of_another_engine_beside_a_differentiated_one_is_a_constant(
+    function: str, place: int
+) -> None:
+    """That engine's arithmetic would give its own array, a constant for the first engine."""
+    torch: Any = pytest.importorskip("torch")
+    jax: Any = pytest.importorskip("jax")
+    f: Any = dot
+    if function != "stated":
+        import_rule = importlib.import_module(f"chainrules_{function}").import_rule
+        f = import_rule(lambda a, b: (a * b * b).sum(), operands=2)
+    w = np.array([1.0, -2.0, 0.5, 3.0], np.float32)
+    xs = (w, X.astype(np.float32))[:: 1 if place else -1]
+    truth = 2 * X + (2 * w * X if place else w * w)
+
+    ours = export(f, to="torch")
+    x = torch.tensor(X, dtype=torch.float32, requires_grad=True)
+    y = ours(*[x if i == place else jax.numpy.asarray(xs[i]) for i in (0, 1)])
+    torch.stack([torch.sum(x * x), torch.as_tensor(y)]).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), truth, rtol=1e-5)
+
+    ours = export(f, to="jax")
+    t = torch.tensor(w)
+    loss = lambda x: (
+        jax.numpy.sum(x * x) + jax.numpy.asarray(ours(x, t) if not place else ours(t, x))
+    )
+    for slope in (jax.grad(loss), jax.jit(jax.grad(loss))):
+        np.testing.assert_allclose(slope(X.astype(np.float32)), truth, rtol=1e-5)
+
+
+def test_a_raw_key_of_jax_beside_tensors_draws_for_them() -> None:
+    torch: Any = pytest.importorskip("torch")
+    jax: Any = pytest.importorskip("jax")
+    from chainrules_jax import import_rule
+
+    draw = lambda key: jax.random.normal(key, (4,), dtype=jax.numpy.float32)
+    noise = export(import_rule(lambda key, x: (draw(key) * x).sum()), to="torch")
+    for key in (jax.random.key(0), jax.random.PRNGKey(0)):
+        x = torch.ones(4, requires_grad=True)
+        torch.stack([torch.sum(x * x), torch.as_tensor(noise(key, x))]).sum().backward()
+        np.testing.assert_allclose(x.grad.numpy(), 2.0 + np.asarray(draw(key)), rtol=1e-5)

@@ -141,7 +141,10 @@ class _Imported:
             learn(y)
             return y
         options = self.said(self.rule.primal.normalise(xs, options)[1])
-        with jax.enable_x64(True) if _is_wide(leaves) else contextlib.nullcontext():
+        # Without 64 bits, JAX would silently truncate operands.
+        beside = any([_is_key(x) or (hasattr(x, "dtype") and moves(x)) for x in leaves])
+        wide = any([needs_64_bits(x, beside) for x in leaves])
+        with jax.enable_x64(True) if wide else contextlib.nullcontext():
             given = jax.tree.map(lambda x: _entered(x) if _is_leaf(x) else x, xs)
             try:
                 return _left(self.compiled()(*given, **options), leaves)
@@ -192,12 +195,6 @@ def _static(xs: tuple[Any, ...], layout: TreeDef) -> tuple[dict[int, NotImplemen
 def _is_key(x: Any) -> bool:
     """Return whether a value is a key of `jax.random.key`, an array that holds no numbers."""
     return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
-
-
-def _is_wide(xs: Sequence[Any]) -> bool:
-    """Return whether JAX needs 64 bits, without which it would silently truncate operands."""
-    beside = any([_is_key(x) or (hasattr(x, "dtype") and moves(x)) for x in xs])
-    return any([needs_64_bits(x, beside) for x in xs])
 
 
 def _entered(x: Any) -> Any:

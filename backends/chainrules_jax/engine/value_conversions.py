@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_jax.array_types import Concrete
+from chainrules_kit import is_constant_of_another
 from chainrules_py import is_zero, register_structure
 from chainrules_py import ops as v
 from chainrules_py.extend import (
@@ -121,7 +122,14 @@ def _converted(x: Any) -> Any:
     if is_value(x) or type(x) in _NUMBERS:
         return x
     learn(x)
-    leaves, layout = partition(x, lambda y: is_numpy(y, "fciub") or _is_literal(y))
+    leaves, layout = partition(
+        x,
+        lambda y: (
+            is_numpy(y, "fciub")
+            or _is_literal(y)
+            or is_constant_of_another(y, (Concrete, jax.core.Tracer))
+        ),
+    )
     # Literals inside structures become Python numbers, which are static.
     given = [+y if _is_literal(y) and y is not x else jnp.asarray(y) for y in leaves]
     return unflatten(layout, given) if leaves else x

@@ -11,10 +11,8 @@ from chainrules_kit.solvers.dense import Coordinates
 from chainrules_kit.solvers.vectors import Vector, eps_of
 from chainrules_py import ConvergenceError, space
 
-Slope = Callable[[Vector], tuple[float, Vector]]
 
-
-def descended(slope: Slope, x: Vector, max_steps: int) -> Vector:
+def descended(slope: Callable[[Vector], tuple[float, Vector]], x: Vector, max_steps: int) -> Vector:
     """Find a local minimum of a function.
 
     Parameters
