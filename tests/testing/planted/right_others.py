@@ -26,6 +26,7 @@ from tests.testing.planted.build import (
     with_pull_into,
 )
 from tests.testing.planted.draws import given, normal, positive
+from tests.testing.planted.structures import AT, Line, line_with
 
 
 def put_back(t, x, i):
@@ -185,6 +186,9 @@ RIGHT: dict[str, Right] = {
     ),
     "cross product of fixed entries": Right(cross, normal((3,), (3,))),
     "skew matrix of three": Right(skew, normal((3,))),
+    "structure like the operand in place of its tangent": Right(
+        line_with(lambda t, x: Line(np.sum(t * x), np.sum(t))), given(*AT)
+    ),
     "sparse matrix held constant": Right(
         held_matrix, given(scipy.sparse.csr_matrix(np.eye(2, 3)), np.arange(3.0))
     ),

@@ -161,9 +161,6 @@ WRONG: dict[str, Plant] = {
         AT,
         "swapped fields slope and offset of the operand",
     ),
-    "line for a tangent": Plant(
-        line_with(lambda t, x: Line(np.sum(t * x), np.sum(t))), AT, "write Tangent[Line]"
-    ),
     "list in the other order": Plant(
         listed(lambda t: (-0.5 * t, t + 0.0)), ([X, Z],), "swapped | wrong numbers"
     ),
