@@ -90,12 +90,8 @@ def is_constant_of_another(x: Any, own: tuple[type, ...]) -> bool:
 
     That engine's operators would take values of the own classes for constants.
     """
-    info = type_info(type(x))
-    return (
-        info.is_array
-        and info.host is not None
-        and not (isinstance(x, own) or kind_of(x) == "none" or moves(x))
-    )
+    fixed = not (isinstance(x, own) or moves(x))  # the second loads what supports the class
+    return fixed and type_info(type(x)).host is not None and kind_of(x) != "none"
 
 
 def _is_traced(x: Any) -> bool:

@@ -10,6 +10,7 @@ from chainrules_py import (
     ChainRulesError,
     NotDifferentiableError,
     Primitive,
+    ProjectionError,
     ZeroTangent,
     is_zero,
     unthunk,
@@ -97,8 +98,8 @@ def refused_half(
     raised : Exception, optional
         The error of the engine's values that shows it.
     """
-    own = raised is None or isinstance(raised, ChainRulesError)
-    shown = "" if own else f" ({type(raised).__name__}: {raised})"
+    own = isinstance(raised, ChainRulesError) and not isinstance(raised, ProjectionError)
+    shown = "" if own or raised is None else f" ({type(raised).__name__}: {raised})"
     if operation.__module__.startswith("chainrules_py.ops"):
         return AskedError(
             f"{operation.__name__} reads the numbers of its operands{shown}, which {engine} hides "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,3 +190,30 @@ def test_a_raw_key_of_jax_beside_tensors_draws_for_them() -> None:
         x = torch.ones(4, requires_grad=True)
         torch.stack([torch.sum(x * x), torch.as_tensor(noise(key, x))]).sum().backward()
         np.testing.assert_allclose(x.grad.numpy(), 2.0 + np.asarray(draw(key)), rtol=1e-5)
+
+
+FIRST = """
+import numpy as np, {first}
+from chainrules_py import export, ops as v, primitive, rrule
+import jax.numpy as jnp, torch
+@primitive
+def dot(a, b):
+    return v.sum(a * b)
+@rrule.register(dot)
+def dot_rrule(a, b):
+    return v.sum(a * b), lambda g: (g * b, g * a)
+x, t = torch.ones(2, requires_grad=True), jnp.array([3.0, 4.0])
+y = export(dot, to="torch")(x, t)
+(torch.sum(x * x) + torch.as_tensor(y)).backward()
+print(x.grad.tolist())
+"""
+
+
+@pytest.mark.parametrize("first", ["torch", "jax"])
+def test_the_first_array_of_another_engine_in_a_process_is_a_constant_too(first: str) -> None:
+    """What supports it is loaded then."""
+    pytest.importorskip("torch")
+    pytest.importorskip("jax")
+    run = [sys.executable, "-c", FIRST.format(first=first)]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[5.0, 6.0]", done.stderr
