@@ -113,6 +113,12 @@ class Program:
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
         self.functions = [node for node in ast.walk(tree) if isinstance(node, kinds)]
 
+    def stored(self, name: str) -> Iterator[ast.expr]:
+        """Yield the expressions whose values are given to a name."""
+        for node in self.parents:
+            if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets):
+                yield node.value
+
     def complete(self, line: ReadLine, write: str) -> str:
         """Return a replacement with the parentheses and the imports that it needs."""
         write = re.sub("^((?!use |write ).*?[:;] )?(use|write) ", "", write)
@@ -200,8 +206,10 @@ class ReadLine(Line):
         left: list[Any] = [node or self.node]  # no recursion: a sum may have many terms
         while left:
             part = left.pop()
-            called = getattr(part, "func", part)
-            if getattr(called, "attr", getattr(called, "id", "")) in _CONSTANT:
+            called, operator = getattr(part, "func", part), getattr(part, "op", None)
+            name = getattr(called, "attr", getattr(called, "id", ""))
+            steps = isinstance(part, ast.Compare) or isinstance(operator, ast.FloorDiv | ast.Not)
+            if steps or name in _CONSTANT:
                 continue
             children = [x for x in ast.iter_child_nodes(part) if not _is_builtin(called, x)]
             left += reversed(children)
@@ -224,7 +232,16 @@ class ReadLine(Line):
 Find = Callable[["Program", ast.AST], Iterator[tuple[ReadLine, str]]]
 
 
-_CONSTANT = ("ignore_derivatives", "len", "shape", "ndim", "size")
+_CONSTANT = frozenset(
+    (
+        *("ignore_derivatives", "len", "shape", "ndim", "size", "nbytes"),
+        *("argmax", "argmin", "argsort", "argpartition", "lexsort", "searchsorted", "digitize"),
+        *("nonzero", "flatnonzero", "argwhere", "count_nonzero"),
+        *("floor", "ceil", "trunc", "rint", "round", "fix", "floor_divide"),
+        *("isnan", "isfinite", "isinf", "isclose", "allclose", "array_equal", "signbit"),
+        *("all", "any"),
+    )
+)
 """Functions and attributes that are plain, whatever they are of."""
 
 
@@ -276,8 +293,9 @@ def _of_floats(line: ReadLine, path: str) -> str | None:
 
 def _math(line: ReadLine, path: str) -> str | None:
     module, _, name = path.rpartition(".")
-    # A traced number can be rounded, to a number that is plain.
-    if module not in ("math", "cmath") or name in ("ceil", "floor", "trunc") or not line.varies():
+    # A traced number can be rounded, to a number that is plain, and multiplied.
+    traces = name in ("ceil", "floor", "trunc", "prod")
+    if module not in ("math", "cmath") or traces or not line.varies():
         return None
     unpacked = any([isinstance(arg, ast.Starred) for arg in line.node.args]) and name != "hypot"
     unknown = line.node.keywords and name != "isclose"
@@ -346,7 +364,10 @@ def _out(line: ReadLine, path: str) -> str | None:
     out = next((each.value for each in line.node.keywords if each.arg == "out"), None)
     if out is None or not path.startswith("numpy.") or _is_literal(out) or not line.varies():
         return None
-    line.plain = {ast.unparse(out)}
+    name = ast.unparse(out)
+    if any([_copies(line, x) for x in (out, *line.program.stored(name))]):
+        return None  # it may be traced
+    line.plain = {name}
     around: Any = line.node
     while not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.expr_context)):
         around = line.program.parents.get(around, ast.Load())
@@ -360,6 +381,12 @@ def _out(line: ReadLine, path: str) -> str | None:
     if without is None or not isinstance(line.program.parents.get(line.node), ast.Expr):
         return line.advice
     return f"use {without.replace('[...]', '', 1)}"
+
+
+def _copies(line: ReadLine, node: ast.AST) -> bool:
+    """Return whether an array is made like another one, which may be traced."""
+    called = getattr(node, "func", None)
+    return getattr(called, "attr", "") == "copy" or line.path(called or node).endswith("_like")
 
 
 _INSIDE = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 
@@ -11,7 +12,9 @@ import pytest
 pytest.importorskip("click")
 
 import chainrules_tape
+from chainrules_py import TracerError
 from chainrules_py.cli import obstacles_in
+from chainrules_tape import grad
 
 HEAD = "import cmath\nimport math\nimport numpy as np\n"
 
@@ -128,7 +131,7 @@ def test_a_program_may_have_braces_and_calls_in_what_is_written_anew(line, write
 @pytest.mark.parametrize(
     "line",
     [
-        "math.prod(x, start=2.0)",
+        "math.nextafter(x[0], 2.0, steps=3)",
         "math.dist(*x)",
         "np.array(object=x, dtype=float)",
         "np.fromiter(iter=x, dtype=float)",
@@ -177,3 +180,44 @@ def test_long_programs_are_read():
     start = time.process_time()
     assert len(obstacles_in("def f(x): return math.sin(x)\n" * 4000)) == 4000
     assert time.process_time() - start < 15
+
+
+TRACES = (
+    "x[int(np.argmax(x))]",
+    "int(x.sum() // 1) * x[0]",
+    "int(np.floor(x.sum())) * x[0]",
+    "float(round(x[0])) * x[1]",
+    "math.prod(x[:2])",
+    "np.sum(np.divide(1.0, x, out=np.zeros_like(x), where=x > 0.5))",
+    "np.sum(np.add(x, 1.0, out=x.copy()))",
+    "float(np.sum(x > 0.5)) * x[0]",
+    "math.log(np.count_nonzero(x)) * x[0]",
+    "np.array(np.isnan(x), dtype=float) @ x",
+    "float(not x[0]) + x[1]",
+    "len(f'{x.argmin():d}') * x[0]",
+    "np.mean([np.argmax(x), 3.0]) * x[0]",
+)
+REFUSED = (
+    "int(x[0] / 0.1) * x[1]",
+    "float(np.sign(x[0])) * x[0]",
+    "x[int(np.clip(x[0] * 2, 0, 2))]",
+    "float(np.where(x > 0.5, x, 0.0)[0]) * x[0]",
+    "math.fsum(x)",
+)
+
+
+@pytest.mark.parametrize("line", [*TRACES, *REFUSED])
+def test_a_line_is_reported_if_running_it_refuses_it(line):
+    f = eval(f"lambda x: {line}", {"np": np, "math": math})
+    try:
+        grad(f)(np.array([0.3, 0.9, 1.2]))
+        refused = False
+    except TracerError:
+        refused = True
+    assert refused == bool(obstacles_in(of(f"return {line}"))) == (line in REFUSED)
+
+
+def test_a_buffer_made_like_another_array_may_be_traced():
+    made = "y = np.zeros_like(x)\nnp.sin(x, out=y)\nreturn np.sum(y)"
+    assert not obstacles_in(of(made))
+    assert obstacles_in(of(made.replace("zeros_like(x)", "zeros(3)")))
