@@ -278,6 +278,13 @@ _BASIS = (
 )
 
 
+def _complex(line: Line) -> str:
+    """Suggest a sum; two numbers may be the elements of one array."""
+    if (of := next(iter(line.arguments), ""))[:1] == "*":
+        return f"use {filled('{0}[0] + 1j * {0}[1]', of[1:])}"
+    return f"use {{0}} + {'1j * {1}' if len(line.arguments) == 2 else '0j'}"
+
+
 def _roots(line: Line) -> str:
     """Suggest np.roots of coefficients, or of those of a series."""
     p = line.owner("roots")
@@ -388,7 +395,7 @@ INSTEAD: dict[Any, Any] = {
             (statistics.variance, "xbar", "var", _ONE, f"{_SQUARES} / (len({{0}}) - 1)"),
         )
     },
-    complex: lambda line: f"use {{0}} + {'1j * {1}' if len(line.arguments) == 2 else '0j'}",
+    complex: _complex,
     round: "use np.round({all})",
     time.sleep: _constant,
     np.float64: "use {0}",

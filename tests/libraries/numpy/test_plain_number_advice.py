@@ -37,6 +37,7 @@ CURVE = np.poly1d([1.0, 2.0])
         (lambda x: math.log(x + 1), "np.log(x + 1)"),
         (lambda x: math.remainder(x + 1, 3.0), "((x + 1) - 3.0 * np.rint((x + 1) / 3.0))"),
         (lambda x: complex(x + 1, x - 1).real, "((x + 1) + 1j * (x - 1))"),
+        (lambda x: (lambda z: abs(complex(*z)))([x, x]), "(z[0] + 1j * z[1])"),
         (lambda x: abs(cmath.exp(x)), "np.exp(x)"),
         (lambda s: np.interp(-0.3, [0.0, 1.0], [1.0, 2.0], left=s), "np.where"),
         (lambda s: np.max(X, initial=s), "np.maximum(np.max(X), s)"),
