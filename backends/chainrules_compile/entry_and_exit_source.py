@@ -295,9 +295,12 @@ class Entry:
                 f"{name} is a {cls.__name__}, of which a program would see what was left when it "
                 f"was recorded; pass a list of what it gives, or an array"
             )
-        if isinstance(x, (np.ndarray, np.void)) and x.dtype.names is not None:
+        if isinstance(x, (np.ndarray, np.void)) and (x.dtype.names or x.dtype.hasobject):
             raise Unfit(
-                f"{name} is a structured array, whose fields no program computes with; pass each",
+                f"{name} is a structured array, whose fields no program computes with; pass each"
+                if x.dtype.names
+                else f"{name} is an array of objects, of which no program knows the classes; pass "
+                f"a list, as list({name})",
                 once=True,
                 tell=True,
             )

@@ -246,7 +246,10 @@ class Notes:
                     f"a function of {home} is not compiled: call it outside, and compile what is "
                     f"around it"
                 )
-            raise Unfit("np.errstate has errors raised, or handled, in the function")
+            raise Unfit(
+                "np.errstate has errors raised, or handled, in the function; write it around the "
+                "call of the compiled function, which is to be a program of NumPy"
+            )
         if warnings.filters is not self._filters and any(
             [each[0] == "error" for each in warnings.filters]
         ):

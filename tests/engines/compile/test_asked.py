@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import functools
 import numbers
+import shutil
 import warnings
 
 import numpy as np
 import pytest
 
 from chainrules_compile import RecordingError, RecordingWarning, compile
-from chainrules_tape import value_and_grad
+from chainrules_tape import grad, value_and_grad
 from tests.engines.compile.shadow import same
 
 A = np.array([0.5, -1.5, 2.0])
@@ -274,3 +275,45 @@ def test_a_structured_array_runs_as_it_is(r):
     with pytest.warns(RecordingWarning, match="r is a structured array"):
         assert same(compiled(A, r), g(A, r))
     assert same(compiled(2.0 * A, r), g(2.0 * A, r))
+
+
+RAGGED = {
+    "product": lambda r, x: r[0] * 2.0,
+    "loop": lambda r, x: sum([np.sum(v**2) for v in r]),
+    "beside": lambda r, x: np.exp(-r[0]) @ x,
+    "gradient": lambda r, x: grad(lambda x: np.sum((r[0] * 2.0 * x) ** 2))(x),
+    "element": lambda r, x: r[0],
+}
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("name", RAGGED)
+def test_an_array_of_arrays_runs_as_it_is_and_a_list_of_them_is_compiled(name, target):
+    """A program would write into the elements, and take others for those that it recorded."""
+    if target == "c" and shutil.which("cc") is None:
+        pytest.skip("there is no compiler of C")
+    f, x = RAGGED[name], np.array([0.5, 1.0, -2.0])
+
+    def rows():
+        return [np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0])]
+
+    compiled = compile(f, target=target)
+    for make in (lambda: np.array(rows(), dtype=object), rows):
+        r = make()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                np.testing.assert_allclose(compiled(r, x), f(rows(), x), rtol=1e-12)
+        assert ["array of objects" in str(w.message) for w in said] == [True] * (make is not rows)
+        assert [*map(list, r)] == [*map(list, rows())]
+
+
+@pytest.mark.parametrize("of", [int, np.float32])
+def test_the_class_of_an_element_may_change(of):
+    compiled = compile(lambda r, s: np.sum(r[0] * s), target="c")
+    for dtype in (float, of):
+        r = np.empty(2, object)
+        r[:] = [np.array([1, 2, 3], dtype), np.zeros(2)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RecordingWarning)
+            assert compiled(r, 2.0) == 12.0
