@@ -295,7 +295,10 @@ class Entry:
                 f"{name} is a {cls.__name__}, of which a program would see what was left when it "
                 f"was recorded; pass a list of what it gives, or an array"
             )
-        if isinstance(x, (np.ndarray, np.void)) and (x.dtype.names or x.dtype.hasobject):
+        if isinstance(x, (np.ndarray, np.void)) and (
+            x.dtype.names
+            or (x.dtype.hasobject and not all([isinstance(y, str | bytes | None) for y in x.flat]))
+        ):
             raise Unfit(
                 f"{name} is a structured array, whose fields no program computes with; pass each"
                 if x.dtype.names
