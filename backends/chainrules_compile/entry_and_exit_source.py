@@ -296,12 +296,12 @@ class Entry:
                 f"was recorded; pass a list of what it gives, or an array"
             )
         if isinstance(x, (np.ndarray, np.void)) and (
-            x.dtype.names
+            x.dtype.names is not None
             or (x.dtype.hasobject and not all([isinstance(y, str | bytes | None) for y in x.flat]))
         ):
             raise Unfit(
                 f"{name} is a structured array, whose fields no program computes with; pass each"
-                if x.dtype.names
+                if x.dtype.names is not None
                 else f"{name} is an array of objects, of which no program knows the classes; pass "
                 f"a list, as list({name})",
                 once=True,

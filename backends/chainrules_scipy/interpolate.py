@@ -155,7 +155,7 @@ def constructs(
             of = getattr(cls, name)
             setattr(made, name, made if name == "construct_fast" else MethodType(of.__func__, made))
         if made_of:  # SciPy 1.18 makes an instance of what computes its values
-            vars(made)["_construct_from_xp"] = lambda theirs, **_: made(*made_of(theirs))
+            vars(made)["_construct_from_xp"] = lambda theirs, of=made_of, **_: made(*of(theirs))
         made.__doc__, made.__module__ = function.__doc__, function.__module__
         return described(made, cls)
 

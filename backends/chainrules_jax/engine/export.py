@@ -40,8 +40,9 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     Returns
     -------
     callable
-        It takes arrays of JAX or NumPy, numbers, and structures of them, and options by name, which
-        are static; it returns JAX arrays. All transformations of JAX apply to it.
+        It takes arrays of JAX or NumPy, constant ones of other engines, numbers, and structures of
+        them, and options by name, which are static; it returns JAX arrays. All transformations of
+        JAX apply to it.
 
     Raises
     ------
