@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import autograd.numpy
@@ -77,7 +78,8 @@ def import_rule(
     >>> print(grad(lambda x: imported(x).sum())(np.zeros(2)))
     [0.5 0.5]
     """
-    made_of = getattr(f, "fun", f)  # a primitive of autograd has operands of this, and no options
+    # A primitive of autograd has the operands of what it wraps, and no options.
+    made_of: Any = getattr(f, "fun", f) if isinstance(f, FunctionType) else f
     names, options = parameters_of_imported(made_of, operands or getattr(made_of, "nin", None))
     options = options if made_of is f else {}
     value = functools.partial(_value, f)

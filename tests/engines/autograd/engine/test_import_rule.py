@@ -178,6 +178,19 @@ def test_primitives_of_autograd_have_the_operands_of_what_they_wrap(f):
     assert abs(tape_grad(along)(0.0) - truth) <= max(1e-7 * abs(truth), 50 * error)
 
 
+def test_an_attribute_of_an_object_is_no_function_that_autograd_wraps():
+    class Scaled:
+        def __init__(self, fun):
+            self.fun = fun
+
+        def __call__(self, x, scale=1.0):
+            return self.fun(x, x) * scale
+
+    imported = adapter.import_rule(Scaled(anp.multiply))
+    slope = tape_grad(lambda x: v.sum(imported(x, scale=3.0)))
+    np.testing.assert_allclose(slope(X), 6.0 * X)
+
+
 def test_imported_rules_of_several_results():
     f = adapter.import_rule(lambda x: (anp.sum(x), x * x), operands=1)
     assert np.allclose(
