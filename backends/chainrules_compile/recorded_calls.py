@@ -248,7 +248,7 @@ class Notes:
                 )
             raise Unfit(
                 "np.errstate has errors raised, or handled, in the function; write it around the "
-                "call of the compiled function, which is to be a program of NumPy"
+                "call of the compiled function, with target='numpy', as C raises none"
             )
         if warnings.filters is not self._filters and any(
             [each[0] == "error" for each in warnings.filters]

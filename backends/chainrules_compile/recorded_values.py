@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeVar
 from weakref import ref
 
 import numpy as np
@@ -37,6 +37,7 @@ from chainrules_py.extend import (
 )
 from chainrules_py.program import Value
 
+T = TypeVar("T")
 CLASSES: set[type] = set()
 """All classes of recorded values, for a fast test of operands."""
 
@@ -98,8 +99,7 @@ class Noted:
 
     def __float__(self) -> float:
         if "logging" in map(root_module, Line(caller()).library):
-            written(self, "")
-            return float(self.payload)
+            return written(self, float(self.payload))
         return refuse(self, "a float")
 
     def __complex__(self) -> complex:
@@ -190,10 +190,10 @@ def member_of(x: Noted, name: str) -> Any:
     )
 
 
-def written(x: Noted, text: str) -> str:
-    """Return a text of a value, after noting that a program cannot make it."""
+def written(x: Noted, given: T) -> T:
+    """Return a text of a value, or the number that goes into one: no program makes it."""
     Unfit(told(f"a text is made of {describe(x.payload)}", Line(caller()), _INSTEAD["a text"]))
-    return text
+    return given
 
 
 class Subscripts:

@@ -29,13 +29,11 @@ _HOMES = {
     "tangent_conversions": "assembled canonical conjugated dense flat opened",
     "call_resolution": "Kernel Resolved Support check_options is_captured lookups resolved stated",
     "hidden_traced_values": "check_hidden",
-    "imported_functions": (
-        "imported_from is_constant_of_another of_own own_function refuse_traced_captures"
-    ),
+    "imported_functions": "imported_from of_own own_function refuse_traced_captures",
     "numpy_pulls_and_pushes": (
         "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half"
     ),
-    "operand_leaves": "cotangents_in of_some tangents_in wanted_in",
+    "operand_leaves": "cotangents_in is_constant_of_another of_some tangents_in wanted_in",
     "rule_config": "EngineConfig",
     "supported_transformations": "supported",
     "transformation_list": "Transformation Transformations nestings",

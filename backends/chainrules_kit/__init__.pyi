@@ -24,7 +24,6 @@ from chainrules_kit.host_callbacks import (
 )
 from chainrules_kit.imported_functions import (
     imported_from,
-    is_constant_of_another,
     of_own,
     own_function,
     refuse_traced_captures,
@@ -37,7 +36,13 @@ from chainrules_kit.numpy_pulls_and_pushes import (
     pushed_on_arrays,
     refused_half,
 )
-from chainrules_kit.operand_leaves import cotangents_in, of_some, tangents_in, wanted_in
+from chainrules_kit.operand_leaves import (
+    cotangents_in,
+    is_constant_of_another,
+    of_some,
+    tangents_in,
+    wanted_in,
+)
 from chainrules_kit.rerun_checks import (
     check_same,
     listeners,

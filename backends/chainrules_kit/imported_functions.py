@@ -1,4 +1,4 @@
-"""Functions that were imported from an engine, and values of other engines.
+"""Functions that were imported from an engine and captured traced values.
 
 A rule made of an engine's function has derivatives in its operands. In that engine the function
 needs no rule: if it captured values that the engine traces, the engine gets the function itself and
@@ -16,8 +16,6 @@ from chainrules_py.extend import (
     Tracer,
     captured,
     in_operations,
-    kind_of,
-    moves,
     name_of,
     type_info,
 )
@@ -83,15 +81,6 @@ def of_own(x: Any, engine: str) -> Any:
     """Return an engine's own function for an operand that was imported from it."""
     found = imported_from(x) if isinstance(x, Primitive) else None
     return found[0] if found is not None and found[1] == engine else x
-
-
-def is_constant_of_another(x: Any, own: tuple[type, ...]) -> bool:
-    """Return whether a value is an array of another engine, which does not differentiate it.
-
-    That engine's operators would take values of the own classes for constants.
-    """
-    fixed = not (isinstance(x, own) or moves(x))  # the second loads what supports the class
-    return fixed and type_info(type(x)).host is not None and kind_of(x) != "none"
 
 
 def _is_traced(x: Any) -> bool:

@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from chainrules_py import ZeroTangent, unthunk
-from chainrules_py.extend import TreeDef, flatten_tangent, unflatten_tangent
+from chainrules_py.extend import (
+    TreeDef,
+    flatten_tangent,
+    kind_of,
+    moves,
+    type_info,
+    unflatten_tangent,
+)
 
 
 def of_some(
@@ -69,3 +76,12 @@ def cotangents_in(operands: TreeDef, answer: Any, wanted: Sequence[bool]) -> lis
     answers = iter((answer,) if wanted.count(True) == 1 else answer)
     bars = tuple([unthunk(next(answers)) if w else ZeroTangent() for w in wanted])
     return flatten_tangent(operands, bars)
+
+
+def is_constant_of_another(x: Any, own: tuple[type, ...]) -> bool:
+    """Return whether an operand is an array of another engine, which does not differentiate it.
+
+    That engine's operators would take values of the own classes for constants.
+    """
+    fixed = not (isinstance(x, own) or moves(x))  # the second loads what supports the class
+    return fixed and type_info(type(x)).host is not None and kind_of(x) != "none"

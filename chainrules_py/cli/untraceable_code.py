@@ -116,7 +116,11 @@ class Program:
     def stored(self, name: str) -> Iterator[ast.expr]:
         """Yield the expressions whose values are given to a name."""
         for node in self.parents:
-            if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets):
+            if (
+                isinstance(node, ast.Assign | ast.AnnAssign)
+                and node.value is not None
+                and name in map(ast.unparse, _targets(node))
+            ):
                 yield node.value
 
     def complete(self, line: ReadLine, write: str) -> str:
@@ -457,11 +461,15 @@ _DTYPES = {"numpy.full": 2, "numpy.eye": 3}
 _WHOLE = r"(\w+\.)?(u?int|bool|object|str)|'([<>=|]?[?biuSUO]\d*|u?int\d*|bool|object|str)'"
 
 
+def _targets(node: Any) -> list[ast.expr]:
+    """Return what an assignment stores to."""
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
 def _writes(node: Any, line: ReadLine) -> Iterator[tuple[Any, ast.AST]]:
     """Yield the arrays that a statement or a call writes to, with what it writes."""
     if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in itertools.chain.from_iterable(map(ast.walk, targets)):
+        for target in itertools.chain.from_iterable(map(ast.walk, _targets(node))):
             if isinstance(target, ast.Subscript) and isinstance(target.ctx, ast.Store):
                 yield target.value, node.value
     elif isinstance(node, ast.Call) and node.args:
@@ -478,8 +486,7 @@ def _buffers(program: Program, function: Any) -> Iterator[tuple[ReadLine, str]]:
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
             line = ReadLine(program, node.value)
             if _is_buffer(line, line.path(node.value.func)):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                made |= {x.id: line for x in targets if isinstance(x, ast.Name)}
+                made |= {x.id: line for x in _targets(node) if isinstance(x, ast.Name)}
     for node in ast.walk(function):
         for target, value in _writes(node, ReadLine(program, function)) if made else ():
             while isinstance(target, ast.Subscript):
